@@ -35,14 +35,15 @@ func ReceiveFiles(c *net.UnixConn, n int) ([]*os.File, error) {
 	// not fit in oob and says so; alignment may make room for one more than n.
 	data, oob := make([]byte, 2), make([]byte, unix.CmsgSpace(4*n))
 	got, oobn, flags, _, err := c.ReadMsgUnix(data, oob)
-	if err != nil {
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, &fault{msg: "receive descriptors: the other end closed", err: io.EOF}
+	case err != nil:
 		return nil, fmt.Errorf("receive descriptors: %w", err)
 	}
 	fds, err := descriptors(oob[:oobn])
 	switch {
 	case err != nil:
-	case got == 0 && len(fds) == 0:
-		err = io.EOF
 	case got != 1:
 		err = errors.New("more than one byte came with the descriptors")
 	case flags&(unix.MSG_CTRUNC|unix.MSG_TRUNC) != 0:

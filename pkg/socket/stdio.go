@@ -68,7 +68,8 @@ func socketPair(fd int) bool {
 	return err == nil && unnamed(other)
 }
 
+// unnamed knows both spellings: Linux's empty name comes back as an abstract one.
 func unnamed(a unix.Sockaddr) bool {
 	u, ok := a.(*unix.SockaddrUnix)
-	return ok && u.Name == ""
+	return ok && (u.Name == "" || u.Name == "@")
 }
