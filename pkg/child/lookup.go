@@ -1,0 +1,147 @@
+package child
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// missingError says that a program is on none of the directories searched.
+type missingError struct {
+	command  string
+	searched []string
+	skipped  []string // with the reason in parentheses
+}
+
+// Error lists what was searched, so that a wrong PATH shows (report O3).
+func (e *missingError) Error() string {
+	msg := fmt.Sprintf("%q is not in any directory of the child's PATH", e.command)
+	if len(e.searched) > 0 {
+		msg += ": searched " + strings.Join(e.searched, ", ")
+	}
+	if len(e.skipped) > 0 {
+		msg += ": skipped " + strings.Join(e.skipped, ", ")
+	}
+	return msg
+}
+
+// Hint says where a PATH can be set.
+func (e *missingError) Hint() string {
+	return `set daemon.path, or PATH in the server's "env", or write the program's absolute path`
+}
+
+// lookup finds the program of a command: an absolute path as it is, a name on
+// path, the child's PATH. Entries that are empty or relative, and directories
+// that others may write, are skipped: whoever owns them would choose what runs
+// (threat T19).
+func lookup(command, path string) (string, error) {
+	if strings.ContainsRune(command, '/') {
+		return command, checkProgram(command)
+	}
+	missing := &missingError{command: command}
+	for _, dir := range filepath.SplitList(path) {
+		if slices.Contains(missing.searched, dir) {
+			continue
+		}
+		if reason := distrust(dir); reason != "" {
+			missing.skipped = append(missing.skipped, fmt.Sprintf("%q (%s)", dir, reason))
+			continue
+		}
+		program := filepath.Join(dir, command)
+		if command != "" && checkProgram(program) == nil {
+			return program, nil
+		}
+		missing.searched = append(missing.searched, dir)
+	}
+	return "", missing
+}
+
+// checkProgram says in words why file cannot be run.
+func checkProgram(file string) error {
+	if !filepath.IsAbs(file) {
+		return fmt.Errorf("%s is not an absolute path", file)
+	}
+	info, err := os.Stat(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s does not exist", file)
+	case err != nil:
+		return fmt.Errorf("%s: %w", file, reason(err))
+	case info.IsDir():
+		return fmt.Errorf("%s is a directory", file)
+	case info.Mode()&0o111 == 0:
+		return fmt.Errorf("%s is not executable", file)
+	}
+	return nil
+}
+
+// distrust is the reason not to search dir, "" when there is none.
+func distrust(dir string) string {
+	if !filepath.IsAbs(dir) {
+		return "not absolute"
+	}
+	info, err := os.Stat(dir)
+	if err != nil || !info.IsDir() {
+		return "" // searched in vain, and listed as searched
+	}
+	if info.Mode()&0o002 != 0 {
+		return "others may write to it" // also a sticky one: they may add to it
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && !trustedOwner(int(st.Uid)) {
+		return "owned by another user"
+	}
+	return ""
+}
+
+// trustedOwner: this user, or root, also where root has no number here.
+func trustedOwner(uid int) bool {
+	return uid == 0 || uid == os.Geteuid() || uid == unmappedRoot()
+}
+
+// reason is the system's word in err, without the path, which the message has.
+func reason(err error) error {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		return pe.Err
+	}
+	return err
+}
+
+// explainExec puts the system's refusal to run program into words. ENOENT for a
+// program that exists means the one that should read or load it.
+func explainExec(program string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if interpreter := shebang(program); interpreter != "" {
+			return fmt.Errorf("%s needs the interpreter %s, which does not exist", program, interpreter)
+		}
+		if _, gone := os.Stat(program); gone == nil {
+			return fmt.Errorf("%s was built for a system whose program loader is not here", program)
+		}
+		return fmt.Errorf("%s does not exist", program)
+	case errors.Is(err, syscall.ENOEXEC):
+		return fmt.Errorf("%s is neither a program of this machine nor a script with a #! line", program)
+	}
+	return fmt.Errorf("%s: %w", program, reason(err))
+}
+
+// shebang is the interpreter that the first line of a script names, or "".
+func shebang(program string) string {
+	f, err := os.Open(program)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	head := make([]byte, 256) // the kernel reads no more
+	n, _ := f.Read(head)
+	line, _, _ := strings.Cut(string(head[:n]), "\n")
+	rest, ok := strings.CutPrefix(line, "#!")
+	if fields := strings.Fields(rest); ok && len(fields) > 0 {
+		return fields[0]
+	}
+	return ""
+}

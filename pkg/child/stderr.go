@@ -1,0 +1,60 @@
+package child
+
+import (
+	"bufio"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// What is kept of a server's stderr. A longer line counts as several.
+const (
+	tailLines = 100
+	tailBytes = 64 << 10
+	lineBytes = 8 << 10
+)
+
+// tail is the end of a text, in lines.
+type tail struct {
+	mu    sync.Mutex // guards what follows
+	lines []string
+	size  int
+}
+
+func (t *tail) add(line string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.lines = append(t.lines, line)
+	t.size += len(line)
+	for len(t.lines) > tailLines || t.size > tailBytes {
+		t.size -= len(t.lines[0])
+		t.lines = t.lines[1:]
+	}
+}
+
+func (t *tail) all() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.lines)
+}
+
+// drain reads stderr for as long as there is any, whether anybody listens or
+// not: a server whose pipe is full stands still (report F9).
+func (p *Process) drain(on func(line string)) {
+	defer close(p.drained)
+	defer p.stderr.Close()
+	r := bufio.NewReaderSize(p.stderr, lineBytes)
+	for {
+		line, err := r.ReadSlice('\n') // ErrBufferFull: a piece of a long line
+		if len(line) > 0 {
+			text := strings.TrimRight(string(line), "\r\n")
+			p.tail.add(text)
+			if on != nil {
+				on(text)
+			}
+		}
+		if err != nil && err != bufio.ErrBufferFull {
+			return
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package proc
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// look reads /proc/pid/stat.
+func look(pid int) (entry, bool) {
+	data, err := os.ReadFile(file(pid, "stat"))
+	if err != nil {
+		return entry{}, false
+	}
+	return parseStat(string(data))
+}
+
+// parseStat reads a line of /proc/pid/stat (proc(5)): the second field is the
+// program's name in parentheses and may hold spaces, newlines and parentheses,
+// so the fields are counted from the last one.
+func parseStat(line string) (entry, bool) {
+	open, end := strings.IndexByte(line, '('), strings.LastIndexByte(line, ')')
+	if open < 0 || end < open {
+		return entry{}, false
+	}
+	rest := strings.Fields(line[end+1:]) // rest[0] is field 3
+	if len(rest) < 20 {
+		return entry{}, false
+	}
+	pid, err1 := strconv.Atoi(strings.TrimSpace(line[:open]))
+	parent, err2 := strconv.Atoi(rest[4-3])
+	group, err3 := strconv.Atoi(rest[5-3])
+	start, err4 := strconv.ParseUint(rest[22-3], 10, 64)
+	if errors.Join(err1, err2, err3, err4) != nil {
+		return entry{}, false
+	}
+	state := rest[0]
+	return entry{
+		ID:     ID{PID: pid, Start: start},
+		parent: parent,
+		group:  group,
+		dead:   state == "Z" || state == "X" || state == "x",
+	}, true
+}
+
+// list is the process table, as far as it is shown to this user.
+func list() []entry {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1)
+	var table []entry
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		if e, ok := look(pid); ok {
+			table = append(table, e)
+		}
+	}
+	return table
+}
+
+// owner is the real user: the owner of the files under /proc is root for a
+// process that is not dumpable, as a host that guards its memory is not.
+func owner(pid int) (uid int, ok bool) {
+	data, err := os.ReadFile(file(pid, "status"))
+	if err != nil {
+		return 0, false
+	}
+	_, rest, found := bytes.Cut(data, []byte("\nUid:"))
+	fields := bytes.Fields(rest)
+	if !found || len(fields) == 0 {
+		return 0, false
+	}
+	uid, err = strconv.Atoi(string(fields[0]))
+	return uid, err == nil
+}
+
+func argv(pid int) []string {
+	data, err := os.ReadFile(file(pid, "cmdline"))
+	line := strings.TrimRight(string(data), "\x00")
+	if err != nil || line == "" {
+		return nil
+	}
+	return strings.Split(line, "\x00")
+}
+
+// marked reports whether pid was started with MCPX_INSTANCE=marker. It is false
+// for processes whose environment this user may not read.
+func marked(pid int, marker string) bool {
+	data, err := os.ReadFile(file(pid, "environ"))
+	if err != nil {
+		return false
+	}
+	for entry := range bytes.SplitSeq(data, []byte{0}) {
+		if string(entry) == "MCPX_INSTANCE="+marker {
+			return true
+		}
+	}
+	return false
+}
+
+// Cwd is where pid stands; ok is false when it cannot be read, or when the
+// directory is gone.
+func Cwd(pid int) (dir string, ok bool) {
+	dir, err := os.Readlink(file(pid, "cwd"))
+	if err != nil {
+		return "", false
+	}
+	if strings.HasSuffix(dir, " (deleted)") {
+		// Either the kernel's word for a directory that is gone, or its name.
+		if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+			return "", false
+		}
+	}
+	return dir, true
+}
+
+// RSS is pid's resident memory in bytes, 0 when unknown.
+func RSS(pid int) int64 {
+	data, err := os.ReadFile(file(pid, "statm"))
+	fields := bytes.Fields(data)
+	if err != nil || len(fields) < 2 {
+		return 0
+	}
+	pages, err := strconv.ParseInt(string(fields[1]), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return pages * int64(os.Getpagesize())
+}
+
+func file(pid int, name string) string {
+	return "/proc/" + strconv.Itoa(pid) + "/" + name
+}
