@@ -1,0 +1,10 @@
+// Package stdio reads and writes newline-delimited messages on pipes and
+// sockets: capped lines in, whole lines out without ever blocking the caller.
+// It does not look into a line; wire does.
+package stdio
+
+// MaxLine is the cap on one line, in bytes (design D8, report H1).
+const MaxLine = 64 << 20
+
+// usual is the size of a buffer between large lines.
+const usual = 64 << 10
