@@ -1,0 +1,81 @@
+package pool
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ErrRetired refuses a lease in a pool whose definition has left the config;
+// the caller looks the definition up again.
+var ErrRetired = errors.New("its definition has left the config")
+
+// ErrClosed refuses a lease while mcpx stops.
+var ErrClosed = errors.New("mcpx is stopping")
+
+// ErrStopped answers those who waited for an instance that was stopped.
+var ErrStopped = errors.New("stopped while a call waited for it")
+
+// LimitError is a place that did not come free, or never would.
+type LimitError struct {
+	Server string
+	Key    string        // config key of the limit: max, daemon.maxInstances, daemon.maxStarts, sharing, or stop
+	Max    int           // the limit's value; 0 where it has none
+	Waited time.Duration // 0 when waiting would have been in vain: open sessions own every place
+}
+
+// Error names the server, the limit's config key and how long the wait was.
+func (e *LimitError) Error() string {
+	where := fmt.Sprintf("server %q: %s: ", e.Server, e.Key)
+	switch {
+	case e.Waited == 0:
+		return where + fmt.Sprintf("open sessions own all %d instances", e.Max)
+	case e.Key == string(bySharing):
+		return where + fmt.Sprintf("exclusive, and earlier calls took longer than %s", e.Waited)
+	case e.Key == string(byMaxStarts):
+		return where + fmt.Sprintf("%d other servers were starting for %s", e.Max, e.Waited)
+	case e.Key == string(byPredecessor):
+		return where + fmt.Sprintf("its last process was not gone after %s", e.Waited)
+	}
+	return where + fmt.Sprintf("all %d instances were busy for %s", e.Max, e.Waited)
+}
+
+// Hint says which setting to change.
+func (e *LimitError) Hint() string {
+	switch limit(e.Key) {
+	case byMaxInstances, byMaxStarts:
+		return fmt.Sprintf(`raise %q in the "daemon" block of your config`, e.Key[len("daemon."):])
+	case bySharing:
+		return `give it a narrower "scope", or "sharing": "shared" if it can serve calls side by side`
+	case byPredecessor:
+		return "try again; mcpx logs " + e.Server + " says what it is doing"
+	}
+	if e.Waited == 0 {
+		return fmt.Sprintf(`close a session that uses it, or raise "max" in the "mcpx" block of %q`, e.Server)
+	}
+	return fmt.Sprintf(`raise "max" in the "mcpx" block of %q`, e.Server)
+}
+
+// BackoffError answers at once for a key whose last start failed a moment ago.
+type BackoffError struct {
+	Server string
+	Err    error         // of the last failure, last words on stderr included
+	Retry  time.Duration // until the next start may be tried
+}
+
+// Error is the last failure and when the next start may be tried.
+func (e *BackoffError) Error() string {
+	return fmt.Sprintf("%v; retry in %s", e.Err, e.Retry)
+}
+
+// Unwrap is the last failure.
+func (e *BackoffError) Unwrap() error { return e.Err }
+
+// Hint is the last failure's, and else how not to wait.
+func (e *BackoffError) Hint() string {
+	var h interface{ Hint() string }
+	if errors.As(e.Err, &h) && h.Hint() != "" {
+		return h.Hint()
+	}
+	return "mcpx restart " + e.Server + " clears the wait"
+}
