@@ -1,0 +1,41 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
+// Refusal is an Error as a Go error: what a daemon answers in place of a result.
+type Refusal struct {
+	Status int // of HTTP, 400 and up
+	Err    Error
+}
+
+func (r *Refusal) Error() string {
+	msg := r.Err.Msg
+	if r.Err.Field != "" {
+		msg = r.Err.Field + ": " + msg
+	}
+	if r.Err.Server != "" {
+		msg = fmt.Sprintf("server %q: %s", r.Err.Server, msg)
+	}
+	return msg
+}
+
+// Hint says what to do; it may be empty.
+func (r *Refusal) Hint() string { return r.Err.Hint }
+
+// ReadError makes a Refusal of a daemon's answer. A body that is no Error, such
+// as that of a route an older daemon lacks, is shown as it is.
+func ReadError(status int, body []byte) *Refusal {
+	r := &Refusal{Status: status}
+	if err := json.Unmarshal(body, &r.Err); err == nil && r.Err.Msg != "" {
+		return r
+	}
+	r.Err = Error{
+		Msg:  fmt.Sprintf("the daemon answered %d: %.200s", status, bytes.TrimSpace(body)),
+		Hint: "it may be of another version; see: mcpx status",
+	}
+	return r
+}

@@ -1,0 +1,177 @@
+package shim
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/dezren39/mcpx/pkg/api"
+	"github.com/dezren39/mcpx/pkg/socket"
+)
+
+// errGone is a daemon that ended before it took the descriptors, in good order
+// or not: the next one may.
+var errGone = errors.New("the daemon ended before it took the connection")
+
+// exit is a daemon's word that we are done, before it took the descriptors.
+type exit int
+
+func (e exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
+
+// wire is the connection to the daemon.
+type wire struct {
+	o     Options
+	files []*os.File
+
+	mu     sync.Mutex // guards conn and closed
+	conn   *net.UnixConn
+	closed bool
+
+	lines *bufio.Reader // of conn; one for head and lines, so that none is lost between
+}
+
+// attach finds or starts a daemon and hands the files over. It returns when the
+// daemon has said that it took them.
+func (w *wire) attach(ctx context.Context) error {
+	rt, err := socket.OpenRuntime(w.o.Dirs.Runtime, true)
+	if err != nil {
+		return err
+	}
+	defer rt.Close()
+	const attempts = 3 // a daemon that dies of us must not be started for ever
+	for i := 1; ; i++ {
+		conn, err := w.o.connect(ctx, rt)
+		if err != nil {
+			return err
+		}
+		if !w.use(conn) {
+			return net.ErrClosed
+		}
+		err = w.handOver()
+		if !errors.Is(err, errGone) || i == attempts {
+			return w.explain(err)
+		}
+		select {
+		case <-time.After(time.Duration(i) * 50 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// handOver says hello, sends the files and waits for the daemon to take them.
+func (w *wire) handOver() error {
+	w.conn.SetDeadline(time.Now().Add(w.o.patience()))
+	if err := w.hello(); err != nil {
+		return gone(err)
+	}
+	if err := socket.SendFiles(w.conn, w.files...); err != nil {
+		return gone(err)
+	}
+	for {
+		line, err := w.next()
+		switch {
+		case err != nil:
+			return gone(err)
+		case line.Adopted:
+			w.conn.SetDeadline(time.Time{})
+			return nil
+		case line.End != nil:
+			return exit(*line.End)
+		case line.Drain:
+			return errGone
+		}
+	}
+}
+
+// sleep is what a shim does for nearly all of its life.
+func (w *wire) sleep() (int, error) {
+	for {
+		line, err := w.next()
+		switch {
+		case err != nil || line.Drain:
+			return 1, &fault{
+				msg:  "the daemon ended; this connection ends with it",
+				hint: "reconnect this server in the host, or start the host again",
+				err:  err,
+			}
+		case line.End != nil:
+			return *line.End, nil
+		}
+	}
+}
+
+// next reads one line of the daemon, and prints it if that is what it asks for.
+func (w *wire) next() (api.ShimLine, error) {
+	var line api.ShimLine
+	text, err := w.lines.ReadSlice('\n')
+	if err != nil {
+		return line, err // a line longer than the buffer too: no daemon sends one
+	}
+	if err := json.Unmarshal(text, &line); err != nil {
+		return line, fmt.Errorf("a line of the daemon: %w", err)
+	}
+	if line.Stderr != "" {
+		fmt.Fprintln(w.o.Stderr, strings.TrimSuffix(line.Stderr, "\n"))
+	}
+	return line, nil
+}
+
+// use makes conn the connection; false when we are to end.
+func (w *wire) use(conn *net.UnixConn) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.conn != nil {
+		w.conn.Close()
+	}
+	if w.closed {
+		conn.Close()
+		return false
+	}
+	w.conn = conn
+	w.lines = bufio.NewReaderSize(conn, maxLine)
+	return true
+}
+
+// close ends the connection, at any time and from any goroutine.
+func (w *wire) close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.closed = true
+	if w.conn != nil {
+		w.conn.Close()
+	}
+}
+
+// explain makes an error of the hand-over one for people.
+func (w *wire) explain(err error) error {
+	log := filepath.Join(w.o.Dirs.State, logName)
+	switch {
+	case errors.Is(err, errGone):
+		return &fault{msg: errGone.Error(), hint: "see " + log, err: errGone}
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return &fault{
+			msg:  fmt.Sprintf("the daemon did not take the connection within %v", w.o.patience()),
+			hint: "look at it with: mcpx status   (its log: " + log + ")",
+			err:  err,
+		}
+	}
+	return err
+}
+
+// gone tells a connection that the daemon closed from every other error.
+func gone(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || isHangUp(err) {
+		return errGone
+	}
+	return err
+}
