@@ -38,6 +38,8 @@ func (w *wire) hello() error {
 		return err
 	case status == 101:
 		return nil
+	case status == 503: // on its way out
+		return errGone
 	}
 	// Not being told the length, we take what there is to the end.
 	answer, err := io.ReadAll(io.LimitReader(w.lines, min(length, maxBody)))
