@@ -1,0 +1,166 @@
+package mux
+
+import (
+	"time"
+
+	"github.com/dezren39/mcpx/pkg/wire"
+)
+
+// kind is a kind of list that may change.
+type kind int
+
+const (
+	tools kind = iota
+	prompts
+	resources
+	kinds
+)
+
+var kindNames = [kinds]string{"tools", "prompts", "resources"}
+
+// coalesce is how long a burst of list_changed is gathered (W7).
+const coalesce = 50 * time.Millisecond
+
+// clock does what is due at a time, or not from the goroutine of a caller:
+// bursts, timeouts, answers of our own. There is one, and it sleeps until the
+// earliest.
+func (m *Mux) clock() {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+		case <-m.wake:
+		case <-m.ended:
+			m.tick(time.Now())
+			return
+		}
+		if next := m.tick(time.Now()); next.IsZero() {
+			timer.Stop()
+		} else {
+			timer.Reset(time.Until(next))
+		}
+	}
+}
+
+// lookLocked makes the clock look at the time at, unless it does so earlier.
+func (m *Mux) lookLocked(at time.Time) {
+	if !m.next.IsZero() && !at.Before(m.next) {
+		return
+	}
+	m.next = at
+	select {
+	case m.wake <- struct{}{}:
+	default:
+	}
+}
+
+// tick does what is due and says when something is next, zero for never.
+func (m *Mux) tick(now time.Time) (next time.Time) {
+	m.mu.Lock()
+	local := m.local
+	m.local = nil
+	changed := m.changedLocked(now)
+	late := m.lateLocked(now)
+	next = m.nextLocked()
+	m.next = next
+	listeners, ports := m.listeners, append([]*Port(nil), m.ports...)
+	m.mu.Unlock()
+
+	for _, c := range local {
+		m.answer(c)
+	}
+	for _, k := range changed {
+		announce(kindNames[k], listeners, ports)
+	}
+	for _, c := range late {
+		m.giveUp(c.id, "timed out")
+		m.reject(c, m.timedOut(c.timeout))
+	}
+	return next
+}
+
+// changedLocked takes the kinds whose burst is over.
+func (m *Mux) changedLocked(now time.Time) (changed []kind) {
+	for k := range kinds {
+		if at := m.due[k]; !at.IsZero() && !at.After(now) {
+			m.due[k] = time.Time{}
+			changed = append(changed, k)
+		}
+	}
+	return changed
+}
+
+// lateLocked takes the calls whose inactivity timeout is over (report F6).
+func (m *Mux) lateLocked(now time.Time) (late []*call) {
+	for _, c := range m.calls {
+		if !c.deadline.IsZero() && !c.deadline.After(now) {
+			late = append(late, c)
+		}
+	}
+	for _, c := range late {
+		m.removeLocked(c)
+	}
+	m.stats.Errors += int64(len(late))
+	return late
+}
+
+func (m *Mux) nextLocked() (next time.Time) {
+	earlier := func(at time.Time) {
+		if !at.IsZero() && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
+	}
+	for _, at := range m.due {
+		earlier(at)
+	}
+	for _, c := range m.calls {
+		earlier(c.deadline)
+	}
+	return next
+}
+
+// listChanged begins a burst, or is part of one.
+func (m *Mux) listChanged(k kind) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.due[k].IsZero() {
+		m.due[k] = time.Now().Add(coalesce)
+		m.lookLocked(m.due[k])
+	}
+}
+
+func announce(kind string, listeners []func(string), ports []*Port) {
+	for _, f := range listeners {
+		f(kind)
+	}
+	method := "notifications/" + kind + "/list_changed"
+	line := wire.AppendNotification(nil, method, nil)
+	for _, p := range ports {
+		p.peer.Notification(method, line)
+	}
+}
+
+// answerLocally has the clock answer c with an empty result: a caller of Request
+// is not called back before Request returns.
+func (m *Mux) answerLocally(c *call) *Error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.failed != nil {
+		return m.failed
+	}
+	m.local = append(m.local, c)
+	select {
+	case m.wake <- struct{}{}:
+	default: // it is about to look
+	}
+	return nil
+}
+
+func (m *Mux) answer(c *call) {
+	line := m.line()
+	*line = wire.AppendResult(*line, c.hostID, []byte("{}"))
+	c.port.peer.Response(c.method, *line)
+	m.give(line)
+	m.finish(c)
+}

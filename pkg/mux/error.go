@@ -1,0 +1,96 @@
+package mux
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/dezren39/mcpx/pkg/stdio"
+	"github.com/dezren39/mcpx/pkg/upstream"
+	"github.com/dezren39/mcpx/pkg/wire"
+)
+
+// Codes of mcpx's own answers, from JSON-RPC 2.0 (design D7).
+const (
+	codeInvalid        = -32600
+	codeMethodNotFound = -32601
+	codeInternal       = -32603
+)
+
+// Error is an answer in place of the server's. From Call it is also the
+// server's own error, which has Data and no Reason.
+type Error struct {
+	Code   int
+	Msg    string
+	Reason string // data.mcpx.reason
+	Server string
+	Exit   string // how the process ended, when that is the reason
+	Stderr []string
+	Data   []byte // raw; what the server sent with its error
+}
+
+func (e *Error) Error() string { return e.Msg }
+
+// Append appends the whole error line for the request id, newline included.
+func (e *Error) Append(dst, id []byte) []byte {
+	data := e.Data
+	if e.Reason != "" {
+		data = upstream.ErrorData(e.Reason, e.Server, e.Exit, e.Stderr)
+	}
+	return wire.AppendError(dst, id, e.Code, e.Msg, data)
+}
+
+// internal is a failure of mcpx's own whose message is its reason.
+func (m *Mux) internal(format string, args ...any) *Error {
+	msg := fmt.Sprintf(format, args...)
+	return &Error{Code: codeInternal, Msg: msg, Reason: msg, Server: m.server}
+}
+
+// invalid is a request that cannot be told from another.
+func (m *Mux) invalid(msg string) *Error {
+	return &Error{Code: codeInvalid, Msg: msg, Reason: msg, Server: m.server}
+}
+
+// exited is what calls get when the upstream has ended for the reason err.
+func (m *Mux) exited(err error) *Error {
+	e := m.internal("child exited")
+	if f, ok := errors.AsType[*upstream.Failure](err); ok {
+		e.Exit, e.Stderr = f.Exit, f.Stderr
+		if f.Stopped {
+			e.Reason = "server stopped"
+		}
+	}
+	if err != nil {
+		e.Msg = err.Error()
+	}
+	return e
+}
+
+// unwritten is what a request gets that could not be sent.
+func (m *Mux) unwritten(err error) *Error {
+	if errors.Is(err, stdio.ErrFull) {
+		return m.internal("the server does not read: %v", err)
+	}
+	return m.internal("the server takes no more requests: %v", err)
+}
+
+func (m *Mux) timedOut(after time.Duration) *Error {
+	if after%time.Second == 0 {
+		return m.internal("call timed out after %ds", after/time.Second)
+	}
+	return m.internal("call timed out after %v", after)
+}
+
+// answered reads the server's own error.
+func (m *Mux) answered(raw []byte) *Error {
+	var e struct {
+		Code    int             `json:"code"`
+		Message string          `json:"message"`
+		Data    json.RawMessage `json:"data"`
+	}
+	if err := json.Unmarshal(raw, &e); err != nil {
+		e.Code, e.Message = codeInternal, "an error without a code" // still an error
+	}
+	return &Error{Code: e.Code, Msg: e.Message, Server: m.server, Data: e.Data}
+}

@@ -1,0 +1,220 @@
+package mux
+
+import (
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/dezren39/mcpx/pkg/era"
+	"github.com/dezren39/mcpx/pkg/wire"
+)
+
+// Port is one session's place on a Mux.
+type Port struct {
+	m    *Mux
+	peer Peer
+
+	send sync.Mutex // orders what the port writes; taken before Mux.mu
+
+	// Guarded by Mux.mu.
+	calls    map[string]*call // by canonical id
+	level    level            // of logging/setLevel, 0 when never set
+	detached bool
+	meta     era.Meta
+	extra    era.Extra // meta, as it is put into requests to a modern server
+}
+
+// Attach gives peer a place; it holds no lease.
+func (m *Mux) Attach(peer Peer) *Port {
+	p := &Port{m: m, peer: peer, calls: map[string]*call{}, meta: m.hs.Meta, extra: m.extra}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ports = append(m.ports, p)
+	return p
+}
+
+// Introduce says who the host is: the raw clientInfo of its initialize, which a
+// modern server is told with each request. A legacy one never hears of it.
+func (p *Port) Introduce(clientInfo []byte) {
+	p.m.mu.Lock()
+	defer p.m.mu.Unlock()
+	p.meta.ClientInfo = slices.Clone(clientInfo)
+	p.extra = p.meta.Extra()
+}
+
+// CallOptions are one request's.
+type CallOptions struct {
+	Timeout time.Duration // inactivity; progress resets it; 0 = none
+	Done    func()        // called once, when nothing of the call is left: a lease's Release
+}
+
+// Request forwards env. Exactly one Response follows, unless it is cancelled
+// first or the port is detached. An error means nothing was sent, nothing
+// follows and Done was not called; it is an *Error, to be answered to the host.
+func (p *Port) Request(env *wire.Envelope, o CallOptions) error {
+	m := p.m
+	key, ok := wire.CanonicalID(env.Bytes(env.ID))
+	if !ok {
+		return m.invalid("the id is neither a string nor an integer")
+	}
+	c := m.entry(env, key, methodOf(env))
+	c.port, c.timeout, c.done = p, o.Timeout, o.Done
+	p.send.Lock()
+	defer p.send.Unlock()
+	edit, forward, err := p.prepare(c, env)
+	switch {
+	case err != nil:
+	case forward:
+		err = p.dispatch(c, env, edit)
+	default:
+		err = m.answerLocally(c)
+	}
+	if err != nil {
+		return err
+	}
+	return nil
+}
+
+// dispatch enters c into the table and sends it. From then on c is whoever's
+// takes it out, so only its id is used.
+func (p *Port) dispatch(c *call, env *wire.Envelope, edit wire.Edit) *Error {
+	m := p.m
+	id, refused := m.enter(c)
+	if refused != nil {
+		m.discard(c)
+		return refused
+	}
+	err := m.write(p, env, id, edit)
+	if err == nil {
+		return nil
+	}
+	if c = m.take(id); c == nil {
+		return nil // the upstream's end has answered it meanwhile: its one Response
+	}
+	m.discard(c)
+	return m.unwritten(err)
+}
+
+// write sends env under the id of the Mux's own (W1, W3).
+func (m *Mux) write(p *Port, env *wire.Envelope, id uint64, edit wire.Edit) error {
+	var digits [20]byte
+	n := strconv.AppendUint(digits[:0], id, 10)
+	line := m.line()
+	defer m.give(line)
+	if !m.modern() {
+		*line = env.Append(*line, wire.Edit{At: env.ID, With: n}, wire.Edit{At: env.ProgressToken, With: n}, edit)
+		return m.conn.Write(*line)
+	}
+	meta, _ := era.MetaEdit(env, p.introduction())
+	*line = env.Append(*line, wire.Edit{At: env.ID, With: n}, wire.Edit{At: env.ProgressToken, With: n}, edit, meta)
+	return m.conn.Write(*line)
+}
+
+func (p *Port) introduction() era.Extra {
+	p.m.mu.Lock()
+	defer p.m.mu.Unlock()
+	return p.extra
+}
+
+// Notify forwards a notification (W13). Those that are a matter between the
+// host and mcpx go no further.
+func (p *Port) Notify(env *wire.Envelope) error {
+	switch methodOf(env) {
+	case "notifications/initialized", "notifications/roots/list_changed":
+		return nil
+	case "notifications/cancelled":
+		p.Cancel(env)
+		return nil
+	}
+	line := p.m.line()
+	defer p.m.give(line)
+	*line = env.Append(*line)
+	p.send.Lock()
+	defer p.send.Unlock()
+	if err := p.m.conn.Write(*line); err != nil {
+		return p.m.unwritten(err)
+	}
+	return nil
+}
+
+// Cancel forwards notifications/cancelled for a request of this port; false
+// when it knows no such request (W4, threat T21). No Response follows.
+func (p *Port) Cancel(env *wire.Envelope) bool {
+	key, ok := wire.CanonicalID(env.Bytes(env.RequestID))
+	if !ok {
+		return false
+	}
+	c := p.cancel(key, env)
+	if c == nil {
+		return false
+	}
+	p.m.finish(c)
+	return true
+}
+
+func (p *Port) cancel(key string, env *wire.Envelope) *call {
+	p.send.Lock()
+	defer p.send.Unlock()
+	c := p.take(key)
+	if c == nil {
+		return nil
+	}
+	var digits [20]byte
+	line := p.m.line()
+	defer p.m.give(line)
+	*line = env.Append(*line, wire.Edit{At: env.RequestID, With: strconv.AppendUint(digits[:0], c.id, 10)})
+	_ = p.m.conn.Write(*line) // a server that takes no more lines will not work on the call either
+	return c
+}
+
+func (p *Port) take(key string) *call {
+	p.m.mu.Lock()
+	defer p.m.mu.Unlock()
+	c := p.calls[key]
+	if c != nil {
+		p.m.removeLocked(c)
+	}
+	return c
+}
+
+// Detach cancels what the port has in flight and takes it away, with its
+// subscriptions and its logging level. Further calls do nothing.
+func (p *Port) Detach() {
+	for _, c := range p.leave() {
+		p.m.finish(c)
+	}
+}
+
+// leave tells the server what nobody waits for any more and returns the calls.
+func (p *Port) leave() []*call {
+	m := p.m
+	p.send.Lock()
+	defer p.send.Unlock()
+	calls, lines := p.detach()
+	for _, c := range calls {
+		m.giveUp(c.id, "the session has ended")
+	}
+	if len(lines) > 0 {
+		_ = m.conn.Write(lines) // nobody is left to tell
+	}
+	return calls
+}
+
+func (p *Port) detach() (calls []*call, lines []byte) {
+	m := p.m
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if p.detached {
+		return nil, nil
+	}
+	p.detached = true
+	for _, c := range p.calls {
+		calls = append(calls, c)
+	}
+	for _, c := range calls {
+		m.removeLocked(c)
+	}
+	m.ports = slices.DeleteFunc(m.ports, func(q *Port) bool { return q == p })
+	return calls, append(m.unsubscribeAllLocked(p), m.relaxLevelLocked()...)
+}

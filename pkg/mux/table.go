@@ -1,0 +1,161 @@
+package mux
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/dezren39/mcpx/pkg/wire"
+)
+
+// call is a request in flight: what is needed to answer it, or to give it up
+// (W1). Whoever takes it out of the table owns it. A call that was given up
+// leaves nothing behind: its id is never used again, so that a late answer or
+// progress finds nobody and is dropped (W2, W4).
+type call struct {
+	id      uint64
+	port    *Port  // nil for mcpx's own
+	key     string // canonical id, in port.calls
+	method  string
+	hostID  []byte // as sent
+	token   []byte // as sent; empty when the host asked for no progress
+	timeout time.Duration
+	// deadline is the end of the inactivity timeout, zero for none.
+	deadline time.Time
+	progress rate
+	refused  func() // with mu held, when the server answers with an error
+	done     func()
+	answer   chan<- reply // mcpx's own calls
+}
+
+// entry makes a call of a request's bytes, which it copies.
+func (m *Mux) entry(env *wire.Envelope, key, method string) *call {
+	c := m.entries.Get().(*call)
+	hostID, token := append(c.hostID[:0], env.Bytes(env.ID)...), append(c.token[:0], env.Bytes(env.ProgressToken)...)
+	*c = call{key: key, method: method, hostID: hostID, token: token}
+	return c
+}
+
+// enter puts a call into the table under the next id.
+func (m *Mux) enter(c *call) (id uint64, err *Error) {
+	var now time.Time
+	if c.timeout > 0 {
+		now = time.Now()
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case m.failed != nil:
+		return 0, m.failed
+	case c.port != nil && c.port.detached:
+		return 0, m.internal("the session has left")
+	case c.port != nil && c.port.calls[c.key] != nil:
+		return 0, m.invalid("a request with this id is in flight")
+	}
+	m.lastID++
+	c.id = m.lastID
+	m.calls[c.id] = c
+	if c.port != nil {
+		c.port.calls[c.key] = c
+	}
+	if c.timeout > 0 {
+		c.deadline = now.Add(c.timeout)
+		m.lookLocked(c.deadline)
+	}
+	m.stats.Calls++
+	return c.id, nil
+}
+
+// take takes a call out of the table; nil when it is no longer there.
+func (m *Mux) take(id uint64) *call {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c := m.calls[id]
+	if c != nil {
+		m.removeLocked(c)
+	}
+	return c
+}
+
+func (m *Mux) removeLocked(c *call) {
+	delete(m.calls, c.id)
+	if c.port != nil {
+		delete(c.port.calls, c.key)
+	}
+}
+
+// discard ends a call that was never sent: what it changed is undone, and nobody
+// hears of it.
+func (m *Mux) discard(c *call) {
+	if c.refused != nil {
+		m.mu.Lock()
+		c.refused()
+		m.mu.Unlock()
+	}
+	c.done = nil
+	m.finish(c)
+}
+
+// finish ends a call that was taken out of the table.
+func (m *Mux) finish(c *call) {
+	if c.done != nil {
+		c.done()
+	}
+	*c = call{hostID: c.hostID, token: c.token}
+	if cap(c.hostID)+cap(c.token) <= keptLine {
+		m.entries.Put(c)
+	}
+}
+
+// reject answers a call that was taken out of the table with an error of ours.
+func (m *Mux) reject(c *call, e *Error) {
+	if c.answer != nil {
+		c.answer <- reply{err: e}
+	} else {
+		line := m.line()
+		*line = e.Append(*line, c.hostID)
+		c.port.peer.Response(c.method, *line)
+		m.give(line)
+	}
+	m.finish(c)
+}
+
+// giveUp tells the server that nobody waits for id any more (W4).
+func (m *Mux) giveUp(id uint64, reason string) {
+	params := strconv.AppendUint([]byte(`{"requestId":`), id, 10)
+	params = wire.AppendString(append(params, `,"reason":`...), reason)
+	// A server that takes no more lines will not work on the call either.
+	_ = m.conn.Write(wire.AppendNotification(nil, "notifications/cancelled", append(params, '}')))
+}
+
+// fail answers everything in flight: the upstream has ended (W14).
+func (m *Mux) fail(err error) {
+	m.mu.Lock()
+	m.err = err
+	m.failed = m.exited(err)
+	calls := make([]*call, 0, len(m.calls))
+	for _, c := range m.calls {
+		calls = append(calls, c)
+	}
+	for _, c := range calls {
+		m.removeLocked(c)
+	}
+	m.stats.Errors += int64(len(calls))
+	m.mu.Unlock()
+	for _, c := range calls {
+		m.reject(c, m.failed)
+	}
+}
+
+// rate bounds how often something may happen within a second (threat T34).
+type rate struct {
+	second time.Time
+	n      int
+}
+
+func (r *rate) allows(perSecond int, now time.Time) bool {
+	if now.Sub(r.second) >= time.Second {
+		*r = rate{second: now}
+	}
+	r.n++
+	return r.n <= perSecond
+}

@@ -1,0 +1,142 @@
+package upstream
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/dezren39/mcpx/pkg/child"
+	"github.com/dezren39/mcpx/pkg/roots"
+	"github.com/dezren39/mcpx/pkg/spawn"
+	"github.com/dezren39/mcpx/pkg/stdio"
+	"github.com/dezren39/mcpx/pkg/wire"
+)
+
+// Conn is an open server.
+type Conn struct {
+	plan     spawn.Plan
+	opts     Options
+	greeting greeting
+	hs       Handshake
+
+	proc *child.Process
+	in   *stdio.Writer
+	out  *stdio.Reader
+	env  wire.Envelope // of the line at hand: here, so that a line allocates nothing
+	wg   sync.WaitGroup
+
+	noise    noise
+	stopping atomic.Bool // Stop was asked for
+
+	hungUp chan struct{} // closed by hangUp: stdout has ended, the process has not
+	hangUp func()
+	gone   chan struct{} // closed by leave: Stop did what it could
+	leave  func()
+	done   chan struct{} // closed by end
+	end    func()
+
+	mu      sync.Mutex // guards what follows
+	failure *Failure
+}
+
+func newConn(p spawn.Plan, o Options, proc *child.Process) *Conn {
+	c := &Conn{
+		plan:     p,
+		opts:     o,
+		greeting: greeting{version: o.Version, workspace: p.Workspace, listChanged: o.Roots != nil},
+		proc:     proc,
+		in:       stdio.NewWriter(proc.Stdin(), 0),
+		out:      stdio.NewReader(proc.Stdout(), 0),
+		hungUp:   make(chan struct{}),
+		gone:     make(chan struct{}),
+		done:     make(chan struct{}),
+	}
+	c.hangUp = sync.OnceFunc(func() { close(c.hungUp) })
+	c.leave = sync.OnceFunc(func() { close(c.gone) })
+	c.end = sync.OnceFunc(func() { close(c.done) })
+	c.wg.Go(c.attend)
+	return c
+}
+
+// attend sees the process to its end. One whose stdout has ended is of no use
+// and is stopped; what escapes of it, Stop reports when it is called.
+func (c *Conn) attend() {
+	defer c.end()
+	select {
+	case <-c.proc.Done():
+	case <-c.gone:
+	case <-c.hungUp:
+		_ = c.proc.Stop(context.Background())
+	}
+}
+
+// Handshake is the answer to the handshake.
+func (c *Conn) Handshake() Handshake { return c.hs }
+
+// Plan is the effective definition.
+func (c *Conn) Plan() spawn.Plan { return c.plan }
+
+// Write sends whole lines, newline included. It never blocks; a server that
+// does not read makes it return stdio.ErrFull.
+func (c *Conn) Write(lines []byte) error { return c.in.Write(lines) }
+
+// PID is the process, 0 for a remote.
+func (c *Conn) PID() int { return c.proc.ID().PID }
+
+// Noise counts lines that were not messages.
+func (c *Conn) Noise() int64 { return c.noise.count() }
+
+// NoiseLines are the last of them, shortened, for status.
+func (c *Conn) NoiseLines() []string { return c.noise.last() }
+
+// LastWords are the last lines on stderr.
+func (c *Conn) LastWords() []string { return c.proc.StderrTail() }
+
+// Exit says how the process ended; "" while it runs.
+func (c *Conn) Exit() string { return c.proc.Exit() }
+
+// Done is closed when the process has ended or its stdout has.
+func (c *Conn) Done() <-chan struct{} { return c.done }
+
+// Failure says why the server ended: a *Failure with exit status and last
+// words. It is nil until Serve has returned.
+func (c *Conn) Failure() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.failure == nil {
+		return nil
+	}
+	return c.failure
+}
+
+// RootsChanged tells a server with caller-owned roots to ask again. Others, and
+// modern ones, which have no such notification, hear nothing.
+func (c *Conn) RootsChanged() {
+	if !c.greeting.listChanged || !c.greeting.workspace.Roots || c.hs.Era != Legacy {
+		return
+	}
+	// A server that does not read asks for roots when it reads again, or never.
+	_ = c.in.Write(wire.AppendNotification(nil, "notifications/roots/list_changed", nil))
+}
+
+// Stop ends the server by the ladder of child and waits for it. Calls in flight
+// are answered by whoever serves.
+func (c *Conn) Stop(ctx context.Context) error {
+	c.stopping.Store(true)
+	err := c.proc.Stop(ctx)
+	c.leave()
+	c.in.Close()
+	c.wg.Wait()
+	return err
+}
+
+// rootsResult answers roots/list; nil when the capability was not declared.
+func (c *Conn) rootsResult() []byte {
+	switch {
+	case c.greeting.rootsCapability() == nil:
+		return nil
+	case c.opts.Roots != nil:
+		return roots.List(c.opts.Roots())
+	}
+	return c.plan.Workspace.RootsResult()
+}

@@ -1,0 +1,79 @@
+package upstream
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/dezren39/mcpx/pkg/wire"
+)
+
+var errStartTimeout = errors.New("start timeout")
+
+// Failure is why a server did not start, or why it ended.
+type Failure struct {
+	Server  string
+	Msg     string   // "initialize timed out after 60s"
+	Exit    string   // "exit status 3"; "" when the process was still there
+	Stderr  []string // its last lines
+	Stopped bool     // Stop was asked for
+	hint    string
+
+	refused bool // the server itself said no, so a remembered era is in doubt
+}
+
+// Error names the server, what happened, the exit status and the last line on
+// stderr.
+func (f *Failure) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "server %q: %s", f.Server, f.Msg)
+	if f.Exit != "" {
+		fmt.Fprintf(&b, ": %s", f.Exit)
+	}
+	if words := lastWords(f.Stderr); words != "" {
+		fmt.Fprintf(&b, "; its last words: %q", words)
+	}
+	return b.String()
+}
+
+// Hint says what to do about it; "" when there is nothing to say.
+func (f *Failure) Hint() string { return f.hint }
+
+// lastWords is the last line that says something, not too long for a message.
+func lastWords(stderr []string) string {
+	for i := len(stderr) - 1; i >= 0; i-- {
+		if words := strings.TrimSpace(stderr[i]); words != "" {
+			return words[:min(len(words), 300)]
+		}
+	}
+	return ""
+}
+
+// dataLines is how many lines of stderr travel with each error to a host.
+const dataLines = 20
+
+// ErrorData is the data member of every error that mcpx itself answers (design
+// D7): {"mcpx":{"reason":…}}, with server, exit and the last lines of stderr
+// where they are known.
+func ErrorData(reason, server, exit string, stderr []string) []byte {
+	b := wire.AppendString([]byte(`{"mcpx":{"reason":`), reason)
+	if server != "" {
+		b = wire.AppendString(append(b, `,"server":`...), server)
+	}
+	if exit != "" {
+		b = wire.AppendString(append(b, `,"exit":`...), exit)
+	}
+	if len(stderr) > 0 {
+		b = append(b, `,"stderr":`...)
+		for i, line := range stderr[max(0, len(stderr)-dataLines):] {
+			if i == 0 {
+				b = append(b, '[')
+			} else {
+				b = append(b, ',')
+			}
+			b = wire.AppendString(b, line)
+		}
+		b = append(b, ']')
+	}
+	return append(b, "}}"...)
+}
