@@ -1,0 +1,150 @@
+// Package rig runs the built mcpx for tests: a private home, a private runtime
+// directory, real `mcpx connect` processes driven line by line as a host would.
+// What a test starts with it is gone when the test ends.
+package rig
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/dezren39/mcpx/pkg/api"
+)
+
+// Rig is one user's machine.
+type Rig struct {
+	T    testing.TB
+	Bin  string // mcpx
+	Home string
+	Run  string // runtime directory
+	Env  []string
+}
+
+// Build builds the programs at the given package paths into dir and returns
+// where they are, in order. It is for TestMain.
+func Build(dir string, pkgs ...string) ([]string, error) {
+	bins := make([]string, len(pkgs))
+	for i, pkg := range pkgs {
+		bins[i] = filepath.Join(dir, filepath.Base(pkg))
+		cmd := exec.Command("go", "build", "-o", bins[i], pkg)
+		cmd.Stderr = os.Stderr
+		if err := cmd.Run(); err != nil {
+			return nil, err
+		}
+	}
+	return bins, nil
+}
+
+// New makes a machine with this user config and no daemon yet. It stops the
+// daemon and checks that nothing is left when the test ends.
+func New(t testing.TB, bin, config string) *Rig {
+	t.Helper()
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	short, err := os.MkdirTemp("", "mx") // sockets have short paths
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &Rig{T: t, Bin: bin, Home: home, Run: filepath.Join(short, "r")}
+	r.Env = append(clean(os.Environ()), "HOME="+home, "MCPX_RUNTIME_DIR="+r.Run)
+	r.Write(filepath.Join(home, ".config/mcpx/config.json"), config)
+	t.Cleanup(func() {
+		out, err := r.Command("stop").CombinedOutput()
+		if err != nil {
+			t.Errorf("mcpx stop: %v\n%s", err, out)
+		}
+		if t.Failed() {
+			if log, err := os.ReadFile(filepath.Join(home, ".local/state/mcpx/daemon.log")); err == nil {
+				t.Logf("daemon.log:\n%s", log)
+			}
+		}
+		if err := os.RemoveAll(short); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// clean drops what would tell mcpx about the host that runs the tests.
+func clean(env []string) []string {
+	var out []string
+	for _, kv := range env {
+		name, _, _ := strings.Cut(kv, "=")
+		switch {
+		case strings.HasPrefix(name, "CLAUDE"), strings.HasPrefix(name, "MCPX_"), strings.HasPrefix(name, "XDG_"),
+			strings.HasPrefix(name, "GIT_"), name == "HOME", name == "WORKSPACE_FOLDER_PATHS", name == "AI_AGENT":
+			continue
+		}
+		out = append(out, kv)
+	}
+	return out
+}
+
+// Write writes a file, its directories first.
+func (r *Rig) Write(path, content string) {
+	r.T.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		r.T.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		r.T.Fatal(err)
+	}
+}
+
+// Command is an mcpx command of this user, in the home directory.
+func (r *Rig) Command(args ...string) *exec.Cmd {
+	cmd := exec.Command(r.Bin, args...)
+	cmd.Env, cmd.Dir = r.Env, r.Home
+	return cmd
+}
+
+// Mcpx runs a command that must succeed and returns its stdout.
+func (r *Rig) Mcpx(args ...string) string {
+	r.T.Helper()
+	cmd := r.Command(args...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		r.T.Fatalf("mcpx %s: %v\n%s", strings.Join(args, " "), err, stderr.String())
+	}
+	return string(out)
+}
+
+// Status is the daemon's.
+func (r *Rig) Status() api.Status {
+	r.T.Helper()
+	var s api.Status
+	if err := json.Unmarshal([]byte(r.Mcpx("status", "--json")), &s); err != nil {
+		r.T.Fatal(err)
+	}
+	return s
+}
+
+// Instances are the running ones of a server.
+func (r *Rig) Instances(server string) []api.InstanceStatus {
+	r.T.Helper()
+	var out []api.InstanceStatus
+	for _, in := range r.Status().Instances {
+		if in.Server == server {
+			out = append(out, in)
+		}
+	}
+	return out
+}
+
+// Git runs git in dir, untouched by the caller's configuration.
+func (r *Rig) Git(dir string, args ...string) {
+	r.T.Helper()
+	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main"}, args...)...)
+	cmd.Dir, cmd.Env = dir, append(clean(os.Environ()), "HOME="+r.Home, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		r.T.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+}

@@ -1,0 +1,46 @@
+package daemon
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/dezren39/mcpx/pkg/api"
+	"github.com/dezren39/mcpx/pkg/config"
+	"github.com/dezren39/mcpx/pkg/proc"
+)
+
+// callerDepth bounds how far up a caller's ancestors are looked for a host.
+const callerDepth = 64
+
+// approve decides whether a caller may trust, widen or move (design D11). An
+// agent can run every command a person can, so a caller that descends from the
+// host of an open session is refused under "person". nil: it may. Pure.
+func approve(policy config.Approve, caller []proc.Info, hosts []proc.ID, typed string) *api.Error {
+	switch policy {
+	case config.ApproveAny:
+		return nil
+	case config.ApproveNever:
+		return &api.Error{Field: "daemon.approve", Msg: "this daemon lets nobody change that", Hint: `edit the file, or set "approve" to "person" in the daemon block`}
+	}
+	for _, p := range caller {
+		if slices.Contains(hosts, p.ID) {
+			return &api.Error{
+				Field: "daemon.approve",
+				Msg:   fmt.Sprintf("asked from inside an agent's session (pid %d), and that is for a person to say", p.PID),
+				Hint:  "in a terminal of your own, type: " + typed,
+			}
+		}
+	}
+	return nil
+}
+
+// hosts are the host programs of the open sessions.
+func (d *Daemon) hosts() []proc.ID {
+	var ids []proc.ID
+	for _, c := range d.table.All() {
+		if id := c.Identity().Host; id.PID != 0 {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}

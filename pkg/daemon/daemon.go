@@ -1,0 +1,248 @@
+// Package daemon joins the parts into the one process a user runs: sockets in,
+// sessions and servers behind them, status and changes beside. What the parts
+// decide is theirs; this package only introduces them to each other.
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/dezren39/mcpx/pkg/child"
+	"github.com/dezren39/mcpx/pkg/config"
+	"github.com/dezren39/mcpx/pkg/place"
+	"github.com/dezren39/mcpx/pkg/pool"
+	"github.com/dezren39/mcpx/pkg/proc"
+	"github.com/dezren39/mcpx/pkg/registry"
+	"github.com/dezren39/mcpx/pkg/roots"
+	"github.com/dezren39/mcpx/pkg/session"
+	"github.com/dezren39/mcpx/pkg/socket"
+	"github.com/dezren39/mcpx/pkg/source"
+	"github.com/dezren39/mcpx/pkg/state"
+)
+
+// Options start a daemon.
+type Options struct {
+	Dirs        place.Dirs
+	Explicit    []string // config files instead of the search; nil: search
+	Autostarted bool     // by a shim: leaves when idle, and builds its own environment
+	Supervised  bool     // by systemd or launchd: never leaves by itself
+	Version     string
+	Environ     []string // the base of children's environment unless Autostarted (design D15)
+	Log         *slog.Logger
+}
+
+// Daemon is a running one.
+type Daemon struct {
+	o       Options
+	epoch   string
+	started time.Time
+	runtime *socket.Runtime
+	loader  *source.Loader
+	servers *registry.Registry
+	table   *session.Table
+	world   *world
+	calls   atomic.Int64  // mints call ids
+	hellos  chan struct{} // slots for hellos in progress (threat T17)
+
+	stop func() // begins an orderly end; safe to call twice
+
+	wg   sync.WaitGroup
+	mu   sync.Mutex // guards what follows
+	quit bool       // no new sessions
+	idle time.Time  // since when no connection is open; zero while one is
+	open map[*attached]struct{}
+}
+
+const (
+	sessionGrace = 30 * time.Second // a session's own servers outlive its last connection by this (design D17)
+	retireGrace  = 30 * time.Second // calls on a changed definition may take this long to end
+	watchEvery   = 2 * time.Second  // how often the daemon looks whether its socket is still its own
+	maxSessions  = 4096
+	maxHellos    = 32
+)
+
+// ErrRunning is another daemon that holds the lock of the runtime directory.
+var ErrRunning = errors.New("another daemon holds daemon.lock")
+
+// Run runs a daemon until ctx ends, somebody stops it, or it has been idle for
+// long enough; it returns when its children are gone.
+func Run(ctx context.Context, o Options) error {
+	rt, err := socket.OpenRuntime(o.Dirs.Runtime, true)
+	if err != nil {
+		return err
+	}
+	defer rt.Close()
+	unlock, held, err := rt.LockDaemon()
+	if err != nil {
+		return err
+	}
+	if !held {
+		return fmt.Errorf("%s: %w", rt.Path(), ErrRunning)
+	}
+	defer unlock()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	reaping, endReaping := context.WithCancel(context.WithoutCancel(ctx))
+	reaped, err := proc.Subreap(reaping)
+	if err != nil {
+		endReaping()
+		return err
+	}
+	defer reaped()
+	defer endReaping()
+	d, err := assemble(ctx, o, rt, stop)
+	if err != nil {
+		return err
+	}
+	return d.run(ctx)
+}
+
+// assemble makes the parts; it starts nothing that outlives an error.
+func assemble(ctx context.Context, o Options, rt *socket.Runtime, stop func()) (*Daemon, error) {
+	stateDir, err := state.Open(o.Dirs.State)
+	if err != nil {
+		return nil, err
+	}
+	cacheDir, err := state.Open(o.Dirs.Cache)
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	d := &Daemon{
+		o: o, started: now, idle: now, runtime: rt, stop: sync.OnceFunc(stop),
+		epoch:  strconv.FormatInt(now.UnixMilli(), 36),
+		hellos: make(chan struct{}, maxHellos),
+		open:   map[*attached]struct{}{},
+		loader: source.New(source.Options{Dirs: o.Dirs, Explicit: o.Explicit, State: stateDir}),
+	}
+	own := d.loader.View("")
+	for _, p := range own.Problems {
+		o.Log.Warn("found config problem", "server", p.Server, "err", p.Error())
+	}
+	environ, wait, err := base(ctx, o, own.Daemon)
+	if err != nil {
+		return nil, err
+	}
+	d.wg.Go(wait)
+	d.world = newWorld(d.loader)
+	d.servers = registry.New(registry.Options{
+		Child:   child.Options{Home: o.Dirs.Home, Base: environ, Grace: own.Daemon.StopGrace, Log: o.Log},
+		Home:    o.Dirs.Home,
+		Cache:   cacheDir,
+		Limits:  pool.NewLimits(own.Daemon.MaxInstances, own.Daemon.MaxStarts),
+		Version: o.Version,
+		Marker:  marker(rt.Path(), d.epoch),
+		Roots:   d.softRoots,
+		Changed: d.listsChanged,
+		Log:     o.Log,
+	})
+	d.table = session.NewTable(sessionGrace, d.servers.EndSession)
+	return d, nil
+}
+
+// run serves until the end, then takes everything down in order: no new
+// sessions, shims told, calls ended, children stopped, sockets gone.
+func (d *Daemon) run(ctx context.Context) error {
+	attach, err := d.runtime.Listen(socket.Attach)
+	if err != nil {
+		return errors.Join(err, d.servers.Close(ctx))
+	}
+	control, err := d.runtime.Listen(socket.Control)
+	if err != nil {
+		return errors.Join(err, attach.Close(), d.servers.Close(ctx))
+	}
+	attachHTTP, controlHTTP := d.attachServer(), d.controlServer()
+	d.serve(attachHTTP, attach)
+	d.serve(controlHTTP, control)
+	d.wg.Go(func() { d.watch(ctx, attach, control) })
+	d.o.Log.Info("started daemon", "pid", pid(), "dir", d.runtime.Path())
+
+	<-ctx.Done()
+	began := time.Now()
+	d.drain()
+	_ = attachHTTP.Close()
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Minute)
+	defer cancel()
+	err = d.servers.Close(bounded)
+	_ = controlHTTP.Close() // last, so that a caller of stop sees the end when it is one
+	d.wg.Wait()
+	d.o.Log.Info("stopped daemon", "took", time.Since(began).Round(time.Millisecond))
+	return err
+}
+
+func (d *Daemon) serve(s *http.Server, l net.Listener) {
+	d.wg.Go(func() {
+		if err := s.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
+			d.o.Log.Error("lost socket", "err", err)
+			d.stop()
+		}
+	})
+}
+
+// watch ends a daemon whose sockets' paths are no longer its own, or that
+// nobody has used for daemon.idleExit (design D13).
+func (d *Daemon) watch(ctx context.Context, attach, control net.Listener) {
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-tick.C:
+			if !d.runtime.Owned(socket.Attach, attach) || !d.runtime.Owned(socket.Control, control) {
+				d.o.Log.Warn("lost socket", "err", "its path belongs to somebody else now")
+				d.stop()
+				return
+			}
+			if d.idleFor(now) > d.idleExit() {
+				d.o.Log.Info("left idle", "took", d.idleFor(now).Round(time.Second))
+				d.stop()
+				return
+			}
+		}
+	}
+}
+
+// idleExit is how long without connections is long enough.
+func (d *Daemon) idleExit() time.Duration {
+	const never = time.Duration(1<<63 - 1)
+	after := d.loader.View("").Daemon.IdleExit
+	if !d.o.Autostarted || d.o.Supervised || after == 0 {
+		return never
+	}
+	return after
+}
+
+func (d *Daemon) idleFor(now time.Time) time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.idle.IsZero() {
+		return 0
+	}
+	return now.Sub(d.idle)
+}
+
+// softRoots are the roots of the session that owns a key.
+func (d *Daemon) softRoots(key string) []roots.Root {
+	if c := d.table.Owner(key); c != nil {
+		return c.SoftRoots()
+	}
+	return nil
+}
+
+func (d *Daemon) listsChanged(def config.Definition, kinds []string) {
+	for _, c := range d.table.All() {
+		c.ListsChanged(def, kinds)
+	}
+}
+
+// callID mints the id of one call.
+func (d *Daemon) callID() string { return d.epoch + "-" + strconv.FormatInt(d.calls.Add(1), 10) }

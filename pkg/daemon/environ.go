@@ -1,0 +1,59 @@
+package daemon
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/dezren39/mcpx/pkg/child"
+	"github.com/dezren39/mcpx/pkg/config"
+)
+
+func pid() int { return os.Getpid() }
+
+// marker is the part of MCPX_INSTANCE that all children of this daemon share
+// (design D16): whose runtime directory, and which daemon on it.
+func marker(runtimeDir, epoch string) string {
+	sum := sha256.Sum256([]byte(runtimeDir))
+	return hex.EncodeToString(sum[:4]) + "." + epoch
+}
+
+// withDaemonBlock lays the daemon block's path and env over a base. Pure.
+func withDaemonBlock(base []string, block config.Daemon) []string {
+	env := slices.Clone(base)
+	set := func(name, value string) {
+		env = slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
+		env = append(env, name+"="+value)
+	}
+	if len(block.Path) > 0 {
+		set("PATH", strings.Join(block.Path, string(os.PathListSeparator)))
+	}
+	for name, value := range block.Env {
+		set(name, value)
+	}
+	slices.Sort(env)
+	return env
+}
+
+// base is the environment that every child starts from. It is a daemon's own
+// when a person or a service started it, and a login-like one when a shim did:
+// never that of whoever happened to come first (design D15). wait returns when
+// nothing of the search for it is left.
+func base(ctx context.Context, o Options, block config.Daemon) (get func(context.Context) ([]string, error), wait func(), err error) {
+	if !o.Autostarted {
+		env := withDaemonBlock(o.Environ, block)
+		return func(context.Context) ([]string, error) { return env, nil }, func() {}, nil
+	}
+	account, err := child.CurrentAccount()
+	if err != nil {
+		return nil, nil, err
+	}
+	login := child.StartLogin(ctx, child.LoginOptions{Account: account, Home: o.Dirs.Home, Env: o.Environ, Path: block.Path, Log: o.Log})
+	return func(ctx context.Context) ([]string, error) {
+		env, err := login.Environ(ctx)
+		return withDaemonBlock(env, config.Daemon{Env: block.Env}), err
+	}, login.Wait, nil
+}

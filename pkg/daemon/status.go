@@ -1,0 +1,163 @@
+package daemon
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dezren39/mcpx/pkg/api"
+	"github.com/dezren39/mcpx/pkg/config"
+	"github.com/dezren39/mcpx/pkg/proc"
+	"github.com/dezren39/mcpx/pkg/roots"
+	"github.com/dezren39/mcpx/pkg/session"
+)
+
+// facts are what status is built from: one moment, gathered, then nothing more
+// is asked.
+type facts struct {
+	version    string
+	pid        int
+	runtimeDir string
+	supervised bool
+	started    time.Time
+	rss        int64
+	own        *config.Config // the user's own view
+	instances  []api.InstanceStatus
+	conns      []session.Snapshot
+	kept       func(*config.Resolved) (tools int, kept bool)
+}
+
+func (d *Daemon) status() *api.Status {
+	f := facts{
+		version: d.o.Version, pid: pid(), runtimeDir: d.runtime.Path(), supervised: d.o.Supervised,
+		started: d.started, rss: proc.RSS(pid()),
+		own:       d.loader.View(""),
+		instances: d.servers.Snapshot(),
+		kept: func(s *config.Resolved) (int, bool) {
+			c, kept := d.servers.Catalogue(s)
+			if !kept {
+				return 0, false
+			}
+			return c.Tools(), true
+		},
+	}
+	for _, c := range d.table.All() {
+		f.conns = append(f.conns, c.Snapshot())
+	}
+	return build(f)
+}
+
+// build is status as one pure function of the facts.
+func build(f facts) *api.Status {
+	s := &api.Status{
+		Daemon: api.DaemonStatus{
+			Version: f.version, PID: f.pid, RuntimeDir: f.runtimeDir, Supervised: f.supervised,
+			Config: f.own.Files, StartedAt: f.started, RSSBytes: f.rss,
+		},
+		Instances: f.instances,
+		Sessions:  sessions(f),
+		Problems:  problemsOf(f.own.Problems),
+		Servers:   servers(f),
+	}
+	for _, in := range f.instances {
+		if in.PID != 0 {
+			s.Daemon.Children++
+		}
+	}
+	if s.Daemon.Config == nil {
+		s.Daemon.Config = []string{}
+	}
+	if s.Instances == nil {
+		s.Instances = []api.InstanceStatus{}
+	}
+	seen := map[string]bool{}
+	for _, p := range s.Problems {
+		seen[p.Where+p.Message] = true
+	}
+	for _, c := range f.conns { // what only a session's directory brings in
+		for _, p := range problemsOf(c.View.Problems) {
+			if !seen[p.Where+p.Message] {
+				seen[p.Where+p.Message] = true
+				s.Problems = append(s.Problems, p)
+			}
+		}
+	}
+	return s
+}
+
+// servers are the servers of the user's own view, running or not.
+func servers(f facts) []api.ServerStatus {
+	out := []api.ServerStatus{}
+	for _, name := range f.own.Names {
+		r := f.own.Servers[name]
+		st := api.ServerStatus{Name: name, Scope: string(r.Scope), State: "idle"}
+		st.Tools, st.Listed = f.kept(r)
+		switch {
+		case r.Disabled:
+			st.State = "disabled"
+		case slices.ContainsFunc(f.instances, func(in api.InstanceStatus) bool { return in.Server == name }):
+			st.State = ""
+		}
+		out = append(out, st)
+	}
+	for _, u := range f.own.Untrusted {
+		out = append(out, api.ServerStatus{Name: u.Name, State: "untrusted", Reason: u.File})
+	}
+	return out
+}
+
+// sessions groups connections by identity.
+func sessions(f facts) []api.SessionStatus {
+	out := []api.SessionStatus{}
+	at := map[string]int{}
+	for _, c := range f.conns {
+		i, known := at[c.Session]
+		if !known {
+			i = len(out)
+			at[c.Session] = i
+			out = append(out, api.SessionStatus{
+				ID: c.Session, Parent: c.Parent, Since: c.Since,
+				Host:  api.HostStatus{Name: c.HostName, Version: c.HostVersion, PID: c.Host.PID},
+				Cwd:   api.CwdStatus{Path: c.Dir, Origin: string(c.Origin), Stale: c.Stale},
+				Roots: rootsOf(c.Roots),
+			})
+		}
+		out[i].Connections++
+		out[i].Servers = append(out[i].Servers, serverOf(f, c))
+	}
+	return out
+}
+
+func rootsOf(rs []roots.Root) []api.RootStatus {
+	out := []api.RootStatus{}
+	for _, r := range rs {
+		out = append(out, api.RootStatus{URI: r.URI, Origin: string(r.Origin), Ignored: r.Ignored})
+	}
+	return out
+}
+
+// serverOf is a connection's server as its session sees it: measured where an
+// instance is up, kept where none is.
+func serverOf(f facts, c session.Snapshot) api.SessionServer {
+	st := api.SessionServer{Name: c.Server, Reason: c.Reason}
+	if c.Resolved == nil {
+		st.State = strings.SplitN(c.Reason, ":", 2)[0]
+		return st
+	}
+	for _, in := range f.instances {
+		if in.Server == c.Server && in.Key == c.Key {
+			st.State, st.Tools = in.State, in.Tools
+			if in.State == "connected" {
+				st.State = fmt.Sprintf("connected (%d tools)", in.Tools)
+			}
+			st.Reason = in.Reason
+			return st
+		}
+	}
+	st.State = "idle"
+	if n, kept := f.kept(c.Resolved); kept {
+		st.State, st.Tools = "idle (list kept)", n
+	}
+	return st
+}

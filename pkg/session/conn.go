@@ -1,0 +1,283 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/dezren39/mcpx/pkg/mux"
+	"github.com/dezren39/mcpx/pkg/proc"
+	"github.com/dezren39/mcpx/pkg/roots"
+	"github.com/dezren39/mcpx/pkg/scope"
+	"github.com/dezren39/mcpx/pkg/stdio"
+	"github.com/dezren39/mcpx/pkg/wire"
+)
+
+// Conn is one connection of a host: one `mcpx connect`.
+type Conn struct {
+	o     Options
+	who   Identity
+	given roots.Facts // what the hello says of where the host is
+	look  looks       // belongs to whoever places requests
+	out   *stdio.Writer
+	wg    sync.WaitGroup // every goroutine of this connection
+
+	life context.Context // ends when the host is gone
+	end  context.CancelFunc
+
+	initialized chan struct{} // closed by notifications/initialized
+	once        sync.Once
+
+	open  atomic.Int64 // requests read and not yet answered
+	asked atomic.Int64 // of our own requests to the host
+
+	mu       sync.Mutex // guards what follows
+	host     hostFacts
+	spot     *spot // where the session stands; nil until first known
+	queue    []*item
+	busy     bool             // a goroutine works through queue
+	waiting  map[string]*item // queued or being placed, by canonical id
+	asks     map[string]chan answer
+	ports    map[*mux.Mux]*port
+	current  *port
+	served   map[string]bool   // kinds whose kept list the host was given
+	batches  map[string]*batch // by canonical id of a request that came in one
+	quiet    chan struct{}     // closed when open falls to 0, while somebody waits for that
+	trouble  string            // last thing that went wrong, for status
+	exit     int               // of the shim, at the end of input
+	openedAt time.Time
+}
+
+// hostFacts are what the host said of itself in initialize.
+type hostFacts struct {
+	name, version string
+	protocol      string
+	roots         bool // declares the roots capability
+	listChanged   bool // and says when they change
+	batches       bool // its revision has JSON-RPC batches
+}
+
+// answer is a host's response to a request of ours.
+type answer struct {
+	result []byte
+	err    []byte
+}
+
+// port is this connection's place on one instance.
+type port struct {
+	*mux.Port
+	on       *mux.Mux
+	inFlight int
+	lists    families
+}
+
+// New makes a connection that writes to out. Serve reads.
+func New(out *stdio.Writer, o Options) *Conn {
+	life, end := context.WithCancel(context.Background())
+	return &Conn{
+		o: o, who: Identify(o.Hello, o.Chain), given: given(o.Hello), out: out,
+		life: life, end: end,
+		initialized: make(chan struct{}),
+		waiting:     map[string]*item{},
+		asks:        map[string]chan answer{},
+		ports:       map[*mux.Mux]*port{},
+		served:      map[string]bool{},
+		batches:     map[string]*batch{},
+		openedAt:    time.Now(),
+	}
+}
+
+// Identity is who the connection belongs to.
+func (c *Conn) Identity() Identity { return c.who }
+
+// Server is the name the host connects to.
+func (c *Conn) Server() string { return c.o.Hello.Server }
+
+// Serve reads the host's lines until its input ends, answers what is in flight,
+// and returns. A Close makes it return at once.
+func (c *Conn) Serve(in io.Reader) error {
+	r := stdio.NewReader(in, 0)
+	for {
+		line, err := r.Next()
+		if long, ok := errors.AsType[*stdio.TooLong](err); ok {
+			c.tooLong(long)
+			continue
+		}
+		if err != nil {
+			c.finish()
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		}
+		c.line(line)
+		if !c.keepUp() {
+			c.finish()
+			return nil
+		}
+	}
+}
+
+// keepUp holds reading back while the host does not read its answers (design
+// D8): it is never cut off and never blocks a server. False: it is gone.
+func (c *Conn) keepUp() bool {
+	if c.out.Queued() > slowHost {
+		select {
+		case <-c.out.Drained():
+		case <-c.life.Done():
+		}
+	}
+	select {
+	case <-c.out.Done():
+		return false
+	case <-c.life.Done():
+		return false
+	default:
+		return true
+	}
+}
+
+// finish waits for the answers in flight while there is a host to read them,
+// then lets go of everything.
+func (c *Conn) finish() {
+	c.mu.Lock()
+	quiet := make(chan struct{})
+	if c.quiet = quiet; c.open.Load() == 0 {
+		close(quiet)
+		c.quiet = nil
+	}
+	c.mu.Unlock()
+	select {
+	case <-quiet:
+		select {
+		case <-c.out.Drained():
+		case <-c.life.Done():
+		}
+	case <-c.out.Done():
+	case <-c.life.Done():
+	}
+	c.Close()
+}
+
+// Close ends the connection at whatever stage it is: calls in flight are
+// cancelled, leases released, goroutines waited for. Safe to call twice.
+func (c *Conn) Close() {
+	c.end()
+	c.mu.Lock()
+	ports := c.ports
+	c.ports, c.current = map[*mux.Mux]*port{}, nil
+	c.mu.Unlock()
+	for _, p := range ports {
+		p.Detach()
+	}
+	c.wg.Wait()
+}
+
+// begin and done count requests that the host waits for.
+func (c *Conn) begin() { c.open.Add(1) }
+
+func (c *Conn) done() {
+	if c.open.Add(-1) > 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.quiet != nil && c.open.Load() == 0 {
+		close(c.quiet)
+		c.quiet = nil
+	}
+}
+
+// line handles one line of the host.
+func (c *Conn) line(line []byte) {
+	if wire.IsBatch(line) {
+		c.batch(line)
+		return
+	}
+	env, err := wire.Scan(line)
+	if err != nil {
+		c.refuseLine(err)
+		return
+	}
+	c.message(&env)
+}
+
+// message routes one message. What it hands on outlives the line only as a copy.
+func (c *Conn) message(env *wire.Envelope) {
+	switch env.Kind {
+	case wire.Result, wire.Error:
+		c.answered(env)
+	case wire.Notification:
+		c.notification(env)
+	case wire.Request:
+		c.request(env)
+	}
+}
+
+// refuseLine answers a line that must not be forwarded (design D7).
+func (c *Conn) refuseLine(err error) {
+	bad, ok := errors.AsType[*wire.ScanError](err)
+	if !ok {
+		return
+	}
+	c.send(wire.AppendError(nil, bad.ID, bad.Code, bad.Msg, trouble{reason: bad.Msg, hint: "each line of the host's must be one JSON-RPC message; this one was dropped, the next is read"}.json()))
+}
+
+// tooLong answers a line over the cap, if it can be told which request it was.
+func (c *Conn) tooLong(long *stdio.TooLong) {
+	id, kind, ok := wire.PeekID(long.Head, long.Tail)
+	if !ok || kind != wire.Request {
+		id = nil
+	}
+	c.send(wire.AppendError(nil, id, codeInvalidRequest, fmt.Sprintf("the message is %d bytes, more than the %d MiB that are carried", long.Size, stdio.MaxLine>>20), nil))
+}
+
+// send writes whole lines to the host. An answer that does not fit in the queue
+// becomes an error (threat T34); should that not fit either, the host has 64 MiB
+// to read first and learns from its own time-out.
+func (c *Conn) send(line []byte) {
+	if err := c.out.Write(line); errors.Is(err, stdio.ErrFull) {
+		env, scanErr := wire.Scan(bytes.TrimRight(line, "\n"))
+		if scanErr == nil && (env.Kind == wire.Result || env.Kind == wire.Error) {
+			_ = c.out.Write(wire.AppendError(nil, env.Bytes(env.ID), codeInternal, "the host reads too slowly: the answer did not fit in its queue", nil))
+		}
+	}
+}
+
+// reply writes the answer to a request, into its batch if it came in one.
+func (c *Conn) reply(line []byte) {
+	c.mu.Lock()
+	batched := len(c.batches) > 0
+	c.mu.Unlock()
+	if !batched || !c.collect(line) {
+		c.send(line)
+	}
+}
+
+// Response delivers a server's answer (mux.Peer).
+func (c *Conn) Response(method string, line []byte) {
+	if filtered, ok := c.filter(method, line); ok {
+		line = filtered
+	}
+	c.reply(line)
+}
+
+// Notification delivers what a server says of itself (mux.Peer).
+func (c *Conn) Notification(_ string, line []byte) { c.send(line) }
+
+// callContext is the caller as scopes see it, but for its directory.
+func (c *Conn) callContext() scope.CallContext {
+	return scope.CallContext{
+		Session: c.who.Session, Parent: c.who.Parent,
+		PID: c.who.Host.PID, PIDStart: c.who.Host.Start,
+	}
+}
+
+func hostSession(host proc.ID) string {
+	return fmt.Sprintf("host:%d.%d", host.PID, host.Start)
+}

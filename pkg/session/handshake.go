@@ -1,0 +1,163 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/dezren39/mcpx/pkg/era"
+	"github.com/dezren39/mcpx/pkg/wire"
+)
+
+// legacyVersions are the revisions a host may open with initialize, oldest first.
+var legacyVersions = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}
+
+// families are the kinds of things a server offers.
+type families struct{ tools, prompts, resources bool }
+
+func (f families) has(kind string) bool {
+	switch kind {
+	case "tools":
+		return f.tools
+	case "prompts":
+		return f.prompts
+	}
+	return f.resources
+}
+
+// initialize answers the host's handshake before its scope may be known (design
+// D14): from the kept catalogue, else from the instance when the directory is
+// certain, else with a superset.
+func (c *Conn) initialize(env *wire.Envelope) {
+	defer c.done()
+	c.meet(env)
+	id := env.Bytes(env.ID)
+	s := c.guess()
+	if !s.verdict.known && !c.facts().roots {
+		c.stranger(id, s.verdict)
+		return
+	}
+	c.reply(wire.AppendResult(nil, id, c.greeting(s)))
+}
+
+// meet notes what the host says of itself.
+func (c *Conn) meet(env *wire.Envelope) {
+	var p struct {
+		ProtocolVersion string `json:"protocolVersion"`
+		Capabilities    struct {
+			Roots *struct {
+				ListChanged bool `json:"listChanged"`
+			} `json:"roots"`
+		} `json:"capabilities"`
+		ClientInfo struct {
+			Name    string `json:"name"`
+			Version string `json:"version"`
+		} `json:"clientInfo"`
+	}
+	_ = json.Unmarshal(env.Bytes(env.Params), &p) // what is missing stays at its zero
+	f := hostFacts{name: p.ClientInfo.Name, version: p.ClientInfo.Version, protocol: negotiate(p.ProtocolVersion)}
+	if p.Capabilities.Roots != nil {
+		f.roots, f.listChanged = true, p.Capabilities.Roots.ListChanged
+	}
+	c.mu.Lock()
+	c.host = f
+	c.mu.Unlock()
+}
+
+func (c *Conn) facts() hostFacts {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.host
+}
+
+// negotiate is the revision a host is answered in: its own if it is one that
+// initialize may name, else the newest of those; never a modern one.
+func negotiate(asked string) string {
+	if slices.Contains(legacyVersions, asked) {
+		return asked
+	}
+	return legacyVersions[len(legacyVersions)-1]
+}
+
+// greeting is the result of initialize.
+func (c *Conn) greeting(s *spot) []byte {
+	host := c.facts()
+	if s.verdict.server == nil {
+		return superset(c.o.Hello.Server, c.o.Version, host.protocol)
+	}
+	if cat, kept := c.o.Servers.Catalogue(s.verdict.server); kept {
+		return shape(cat.Handshake, c.o.Hello.Server, host.protocol)
+	}
+	if s.certain(c.o.Home) {
+		ctx, cancel := context.WithTimeout(c.life, startWait)
+		defer cancel()
+		cc := s.cc
+		cc.CallID = c.o.CallID()
+		lease, err := c.o.Servers.Acquire(ctx, s.verdict.server, cc)
+		if err == nil {
+			defer lease.Release()
+			return shape(lease.Mux().Handshake().Result, c.o.Hello.Server, host.protocol)
+		}
+		if ctx.Err() == nil {
+			c.note(err) // the first list will be answered with it
+		}
+	}
+	return superset(c.o.Hello.Server, c.o.Version, host.protocol)
+}
+
+// superset promises every kind of list; those the server lacks are empty later.
+func superset(server, version, protocol string) []byte {
+	changes := map[string]bool{"listChanged": true}
+	b, err := json.Marshal(map[string]any{
+		"protocolVersion": protocol,
+		"capabilities":    map[string]any{"tools": changes, "prompts": changes, "resources": changes},
+		"serverInfo":      map[string]string{"name": server, "version": version},
+	})
+	if err != nil {
+		panic(err) // strings and bools always marshal
+	}
+	return b
+}
+
+// shape makes a server's own answer fit this host: its revision, and lists that
+// say when they change. Everything else stays as the server sent it.
+func shape(result []byte, server, protocol string) []byte {
+	if era.IsDiscover(result) {
+		legacy, err := era.InitializeFromDiscover(result, server)
+		if err != nil {
+			return superset(server, "", protocol)
+		}
+		result = legacy
+	}
+	if at, ok := wire.Member(result, "protocolVersion"); ok {
+		var own string
+		if json.Unmarshal(result[at.Start:at.End], &own) == nil && slices.Index(legacyVersions, own) < slices.Index(legacyVersions, protocol) {
+			protocol = negotiate(own)
+		}
+	}
+	quoted, _ := json.Marshal(protocol)
+	result = wire.ReplaceMember(result, "protocolVersion", quoted)
+	caps, ok := wire.Member(result, "capabilities")
+	if !ok {
+		return result
+	}
+	all := slices.Clone(result[caps.Start:caps.End])
+	for _, kind := range []string{"tools", "prompts", "resources"} {
+		if at, ok := wire.Member(all, kind); ok {
+			all = wire.ReplaceMember(all, kind, wire.ReplaceMember(all[at.Start:at.End], "listChanged", []byte("true")))
+		}
+	}
+	return wire.ReplaceMember(result, "capabilities", all)
+}
+
+// offered reads which families a server's handshake declares.
+func offered(result []byte) families {
+	var r struct {
+		Capabilities map[string]json.RawMessage `json:"capabilities"`
+	}
+	if json.Unmarshal(result, &r) != nil {
+		return families{}
+	}
+	has := func(k string) bool { v, ok := r.Capabilities[k]; return ok && string(v) != "null" }
+	return families{tools: has("tools"), prompts: has("prompts"), resources: has("resources")}
+}

@@ -1,0 +1,94 @@
+// Package session is what one host sees: its handshake, where it stands, which
+// instance a request goes to, and what it is answered. It reaches servers
+// through the interfaces it declares; who shares an instance is mux's business.
+package session
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/dezren39/mcpx/pkg/api"
+	"github.com/dezren39/mcpx/pkg/config"
+	"github.com/dezren39/mcpx/pkg/pool"
+	"github.com/dezren39/mcpx/pkg/proc"
+	"github.com/dezren39/mcpx/pkg/registry"
+	"github.com/dezren39/mcpx/pkg/scope"
+)
+
+// Servers is the registry as a session asks it.
+type Servers interface {
+	// Acquire leases the server's instance for cc, starting it if need be.
+	Acquire(ctx context.Context, s *config.Resolved, cc scope.CallContext) (*pool.Lease, error)
+	// Running leases the instance of key if it is up, and never waits.
+	Running(s *config.Resolved, key string) (*pool.Lease, bool)
+	// Catalogue is what is kept of a server that is not running (design D14).
+	Catalogue(s *config.Resolved) (*registry.Catalogue, bool)
+	// RootsChanged tells the instance of a caller-owned key to ask again.
+	RootsChanged(key string)
+}
+
+// World is what a session may know of the machine.
+type World interface {
+	// View is the config of a session that stands in dir.
+	View(dir string) *config.Config
+	// Locate is the repository around dir.
+	Locate(ctx context.Context, dir string) scope.Git
+	// Canon is the one spelling of a path.
+	Canon(path string) (string, error)
+	// Stands is where a process stands now; ok is false when that cannot be read.
+	Stands(p proc.ID) (dir string, ok bool)
+}
+
+// Options open a connection.
+type Options struct {
+	Hello   api.Hello
+	Chain   []proc.Info // the shim's ancestors, nearest first
+	Home    string
+	Epoch   string        // of the daemon; part of every id sent to a host
+	CallID  func() string // mints the id of a call with a process of its own
+	Say     func(string)  // prints on the shim's stderr
+	Servers Servers
+	World   World
+	Version string
+	Log     *slog.Logger
+}
+
+// Waits of design D10 and D14, and of the wish not to read faster than a host does.
+const (
+	rootsWait       = 2 * time.Second
+	initializedWait = 2 * time.Second
+	startWait       = 2 * time.Second
+	lookAgain       = time.Second
+	silentHost      = 30 * time.Second // until a host that declared roots and did not answer is asked again
+	slowHost        = 1 << 20          // bytes queued towards a host at which its requests are no longer read
+)
+
+// Identity is who a connection belongs to (design D2, "Session id").
+type Identity struct {
+	Session string
+	Parent  string
+	Host    proc.ID
+}
+
+// Identify says who a connection belongs to: the id given by flag or variable,
+// else the host's own, else the host process.
+func Identify(h api.Hello, chain []proc.Info) Identity {
+	host := proc.Host(chain).ID
+	id := Identity{Host: host}
+	id.Session = first(h.Flags.Session, h.Env["MCPX_SESSION_ID"], h.Env["CLAUDE_CODE_SESSION_ID"])
+	if id.Session == "" {
+		id.Session = hostSession(host)
+	}
+	id.Parent = first(h.Flags.Parent, h.Env["MCPX_PARENT_SESSION_ID"])
+	return id
+}
+
+func first(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}

@@ -1,0 +1,83 @@
+package session
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/dezren39/mcpx/pkg/scope"
+)
+
+// Table is the open connections of a daemon, grouped into sessions by identity.
+type Table struct {
+	grace time.Duration // between a session's last connection and the end of what it owned
+	over  func(keys []string, grace time.Duration)
+
+	mu    sync.Mutex // guards what follows
+	conns map[*Conn]struct{}
+}
+
+// NewTable makes an empty table. over is called, without locks, with the
+// caller-owned keys (design D17) that nobody open owns any more.
+func NewTable(grace time.Duration, over func(keys []string, grace time.Duration)) *Table {
+	return &Table{grace: grace, over: over, conns: map[*Conn]struct{}{}}
+}
+
+// Add counts a connection in.
+func (t *Table) Add(c *Conn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.conns[c] = struct{}{}
+}
+
+// Remove counts a connection out and ends what only it owned.
+func (t *Table) Remove(c *Conn) {
+	t.mu.Lock()
+	delete(t.conns, c)
+	left := ownedBy(c)
+	for other := range t.conns {
+		left = slices.DeleteFunc(left, func(key string) bool { return slices.Contains(ownedBy(other), key) })
+	}
+	t.mu.Unlock()
+	if len(left) > 0 {
+		t.over(left, t.grace)
+	}
+}
+
+// ownedBy are the keys that live as long as one of their owners is open: a
+// parent owns what its children share, too.
+func ownedBy(c *Conn) []string {
+	cc := c.callContext()
+	keys := []string{
+		scope.Session.Key(cc),
+		scope.PSession.Key(cc),
+		scope.PSession.Key(scope.CallContext{Parent: cc.Session}),
+		scope.PID.Key(cc),
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// Owner is an open connection that owns a caller-owned key, nil when none does.
+func (t *Table) Owner(key string) *Conn {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for c := range t.conns {
+		if slices.Contains(ownedBy(c), key) {
+			return c
+		}
+	}
+	return nil
+}
+
+// All are the open connections, oldest first.
+func (t *Table) All() []*Conn {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := make([]*Conn, 0, len(t.conns))
+	for c := range t.conns {
+		all = append(all, c)
+	}
+	slices.SortFunc(all, func(a, b *Conn) int { return a.openedAt.Compare(b.openedAt) })
+	return all
+}
