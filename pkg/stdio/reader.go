@@ -152,6 +152,7 @@ func tooLong(line []byte) *TooLong {
 
 func (e *TooLong) add(chunk []byte) {
 	e.Size += int64(len(chunk))
+	e.Head = append(e.Head, chunk[:min(len(chunk), kept-len(e.Head))]...)
 	chunk = chunk[max(0, len(chunk)-kept):]
 	keep := e.Tail[max(0, len(e.Tail)+len(chunk)-kept):]
 	e.Tail = append(keep, chunk...)

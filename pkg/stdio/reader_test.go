@@ -47,6 +47,7 @@ func TestReaderSplitsLines(t *testing.T) {
 		{"a line larger than the buffer is whole", long + "\nb\n", 0, []string{long, "b"}},
 		{"a line at the cap passes", "12345678\nb\n", 8, []string{"12345678", "b"}},
 		{"a line over the cap costs only itself", "123456789\nb\n", 8, []string{"…line too long: 9 bytes123456789123456789", "b"}},
+		{"of a line over a small cap both ends are kept", "1234567890\n", 5, []string{"…line too long: 10 bytes12345678901234567890"}},
 		{"a last line over the cap is told", "123456789", 8, []string{"…line too long: 9 bytes123456789123456789"}},
 		{
 			"of a line far over the cap both ends are kept",

@@ -202,14 +202,14 @@ func TestCloseCutsAWriteShortAndLeavesThePipeUsable(t *testing.T) {
 }
 
 func TestLinesOfManyWritersStayWhole(t *testing.T) {
-	const writers, each = 8, 200
+	const writers, each = 8, 50
 	r, p := pipe(t)
 	w := NewWriter(p, 0)
 	var wg sync.WaitGroup
 	for i := range writers {
 		wg.Go(func() {
 			for n := range each {
-				text := fmt.Sprintf("%d %d %s\n", i, n, strings.Repeat(string(rune('a'+i)), 1+n*50))
+				text := fmt.Sprintf("%d %d %s\n", i, n, strings.Repeat(string(rune('a'+i)), 1+n*100))
 				if err := w.Write([]byte(text)); err != nil {
 					t.Errorf("writer %d: %v", i, err)
 					return
@@ -232,7 +232,7 @@ func TestLinesOfManyWritersStayWhole(t *testing.T) {
 				t.Errorf("line %.40q: %v", line, err)
 				continue
 			}
-			if n != next[i] || text != strings.Repeat(string(rune('a'+i)), 1+n*50) {
+			if n != next[i] || text != strings.Repeat(string(rune('a'+i)), 1+n*100) {
 				t.Errorf("writer %d: line %d out of order or mixed, want line %d", i, n, next[i])
 			}
 			next[i]++

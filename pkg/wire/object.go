@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"iter"
 	"slices"
 )
@@ -64,11 +65,8 @@ func locate(object []byte, key string) (member, value Span, ok bool) {
 
 // is compares a raw string with text; the common case decodes nothing.
 func is(raw []byte, text string) bool {
-	if string(raw[1:len(raw)-1]) == text {
-		return true
-	}
-	if slices.Index(raw, '\\') < 0 {
-		return false
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw[1:len(raw)-1]) == text
 	}
 	decoded, _ := Text(raw)
 	return decoded == text
