@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/dezren39/mcpx/pkg/api"
+	"github.com/dezren39/mcpx/pkg/canon"
+	"github.com/dezren39/mcpx/pkg/config"
+	"github.com/dezren39/mcpx/pkg/place"
+)
+
+// maxConfig is the largest config file that is read.
+const maxConfig = 4 << 20
+
+func checkCommand(p *program) *cli.Command {
+	return &cli.Command{
+		Name: "check", Usage: "validate config files (those seen from here, if none is named)", ArgsUsage: "[FILE...]",
+		Category: look, Description: "mcpx check .mcpx.json",
+		Flags: []cli.Flag{jsonFlag()},
+		Action: func(ctx context.Context, c *cli.Command) error {
+			cfg, err := p.checked(ctx, c)
+			if err != nil {
+				return err
+			}
+			if c.Bool("json") {
+				err = p.out().json(apiProblems(cfg.Problems))
+			} else {
+				p.out().checked(cfg)
+			}
+			if err == nil && cfg.Problems.HasErrors() {
+				return exitCode(1)
+			}
+			return err
+		},
+	}
+}
+
+// checked is the view of the files named, each judged as it would be in its
+// place, or of those that a session here would read.
+func (p *program) checked(ctx context.Context, c *cli.Command) (*config.Config, error) {
+	if c.Args().Present() {
+		dirs, err := p.dirs(c)
+		if err != nil {
+			return nil, err
+		}
+		return checkFiles(dirs, c.Args().Slice())
+	}
+	v, err := p.view(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	// A file that is not trusted yet has no say, and is still worth checking.
+	seen := map[string]bool{}
+	for _, u := range v.cfg.Untrusted {
+		if seen[u.File] {
+			continue
+		}
+		seen[u.File] = true
+		more, err := checkFiles(v.dirs, []string{u.File})
+		if err != nil {
+			return nil, err
+		}
+		v.cfg.Files = append(v.cfg.Files, more.Files...)
+		v.cfg.Problems = append(v.cfg.Problems, more.Problems...)
+	}
+	if len(v.cfg.Files) == 0 && len(v.cfg.Problems) == 0 {
+		return nil, noServers(v.dirs)
+	}
+	return v.cfg, nil
+}
+
+// checkFiles checks each file by itself: an override of one would hide what is
+// wrong in another.
+func checkFiles(dirs place.Dirs, names []string) (*config.Config, error) {
+	all := &config.Config{}
+	for _, name := range names {
+		data, err := readConfig(name)
+		if err != nil {
+			return nil, err
+		}
+		file, problems := config.Parse(name, tierOf(dirs, name), data)
+		all.Files = append(all.Files, name)
+		if file == nil {
+			all.Problems = append(all.Problems, problems...)
+			continue
+		}
+		merged := config.Merge(file)
+		all.Names = append(all.Names, merged.Names...)
+		all.Problems = append(all.Problems, union(problems, merged.Problems)...)
+	}
+	return all, nil
+}
+
+// union keeps each problem once; merging may or may not carry those of parsing.
+func union(a, b config.Problems) config.Problems {
+	seen := map[config.Problem]bool{}
+	var all config.Problems
+	for _, q := range append(append(config.Problems{}, a...), b...) {
+		if !seen[q] {
+			seen[q] = true
+			all = append(all, q)
+		}
+	}
+	return all
+}
+
+// tierOf is what a file would be where it lies: one called .mcpx.json is a
+// project's, but for the one in the home directory.
+func tierOf(dirs place.Dirs, name string) config.Tier {
+	if filepath.Base(name) != ".mcpx.json" {
+		return config.Explicit
+	}
+	if path, err := canon.Path(name); err == nil && filepath.Dir(path) == dirs.Home {
+		return config.User
+	}
+	return config.Project
+}
+
+func readConfig(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, &failure{msg: fmt.Sprintf("%s: %v", name, cause(err)), hint: "name a config file: mcpx check .mcpx.json"}
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &failure{msg: name + ": not a regular file", hint: "name a config file: mcpx check .mcpx.json"}
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
+	if err == nil && len(data) > maxConfig {
+		return nil, &failure{msg: fmt.Sprintf("%s: larger than %d MiB", name, maxConfig>>20), hint: "is it a config file?"}
+	}
+	return data, err
+}
+
+// checked prints the problems and counts them.
+func (p printer) checked(cfg *config.Config) {
+	p.configProblems(cfg.Problems)
+	files := plural(len(cfg.Files), "file", "files")
+	if n := len(cfg.Problems); n > 0 {
+		p.line("%s in %s", plural(n, "problem", "problems"), files)
+		return
+	}
+	p.line("ok: %s in %s", plural(len(cfg.Names), "server", "servers"), files)
+}
+
+// configProblems prints each problem as file:line:column: server: field: message.
+func (p printer) configProblems(list config.Problems) { p.problems(apiProblems(list)) }
+
+func apiProblems(list config.Problems) []api.Problem {
+	out := make([]api.Problem, len(list))
+	for i, q := range list {
+		where := q.File
+		if q.Line > 0 {
+			where = fmt.Sprintf("%s:%d:%d", q.File, q.Line, q.Col)
+		}
+		out[i] = api.Problem{Where: where, Server: q.Server, Field: q.Field, Message: q.Msg, Hint: q.Hint, Warning: q.Warning}
+	}
+	return out
+}

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestCandidatesFollowTheWords(t *testing.T) {
+	root := newRoot(testProgram(nil))
+	servers := func() []string { return []string{"gopls", "jira"} }
+	tests := []struct {
+		name  string
+		words []string
+		want  []string
+	}{
+		{"servers after connect", []string{"connect", ""}, []string{"gopls", "jira"}},
+		{"nothing after the server", []string{"connect", "gopls", ""}, nil},
+		{"flags after a dash", []string{"status", "--"}, []string{"--json", "--runtime-dir"}},
+		{"no hidden flag", []string{"daemon", "--"}, []string{"--config", "--runtime-dir"}},
+		{"shells", []string{"completion", ""}, []string{"bash", "fish", "zsh"}},
+		{"nothing after an unknown command", []string{"frob", ""}, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, candidates(root, tt.words, servers)); diff != "" {
+				t.Errorf("candidates(%q) (-want +got):\n%s", tt.words, diff)
+			}
+		})
+	}
+}

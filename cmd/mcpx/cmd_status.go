@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/dezren39/mcpx/pkg/api"
+)
+
+func statusCommand(p *program) *cli.Command {
+	return &cli.Command{
+		Name: "status", Usage: "show servers, processes and sessions",
+		Category: look, Description: "mcpx status --json",
+		Flags: []cli.Flag{jsonFlag(), runtimeDirFlag()},
+		Action: func(ctx context.Context, c *cli.Command) error {
+			if err := takes(c, 0, 0); err != nil {
+				return err
+			}
+			dirs, err := p.dirs(c)
+			if err != nil {
+				return err
+			}
+			return p.withDaemon(c, func(client *api.Client) error {
+				s, err := client.Status(ctx)
+				if err != nil {
+					return err
+				}
+				if c.Bool("json") {
+					return p.out().json(s)
+				}
+				p.out().status(s, dirs.Home, time.Now())
+				return nil
+			})
+		},
+	}
+}
+
+// status prints the daemon, its servers, its sessions and what is wrong.
+func (p printer) status(s *api.Status, home string, now time.Time) {
+	p.line("%s", daemonLine(s, home, now))
+	p.line("")
+	if len(s.Servers)+len(s.Instances) == 0 {
+		p.line("no server is configured yet: write them to ~/.config/mcpx/config.json, or try mcpx demo")
+	} else {
+		p.table(serverTable(s, home, now))
+	}
+	if len(s.Sessions) > 0 {
+		p.line("")
+		p.table(sessionTable(s.Sessions, home, now))
+	}
+	if n := len(s.Problems); n > 0 {
+		p.line("")
+		p.line("%s", plural(n, "problem", "problems"))
+		p.problems(s.Problems)
+	}
+}
+
+func daemonLine(s *api.Status, home string, now time.Time) string {
+	d := s.Daemon
+	parts := []string{
+		"mcpx " + d.Version, fmt.Sprintf("pid %d", d.PID), "up " + ago(now.Sub(d.StartedAt)),
+		plural(len(s.Sessions), "session", "sessions"),
+		fmt.Sprintf("%s, %d MiB", plural(d.Children, "process", "processes"), d.RSSBytes>>20),
+	}
+	for _, f := range d.Config {
+		parts = append(parts, tilde(f, home))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// serverTable has a row for each instance, and one for each server without.
+func serverTable(s *api.Status, home string, now time.Time) table {
+	t := table{flex: 3, right: map[int]bool{5: true, 7: true, 8: true}}
+	t.add(heading("SERVER", "SCOPE", "STATE", "KEY / ROOT", "CWD FROM", "PID", "ERA", "CALLS", "IDLE")...)
+	running := map[string]bool{}
+	last := ""
+	for _, in := range s.Instances {
+		running[in.Server] = true
+		name, scope := in.Server, in.Scope
+		if name == last {
+			name, scope = "", ""
+		}
+		last = in.Server
+		pid := ""
+		if in.PID != 0 {
+			pid = fmt.Sprint(in.PID)
+		}
+		idle := ""
+		if in.Leases == 0 && !in.LastUsed.IsZero() {
+			idle = ago(now.Sub(in.LastUsed))
+		}
+		t.add(cell{text: name}, cell{text: scope}, stateCell(in, now), cell{text: rootOrKey(in, home)},
+			cell{text: in.CwdSource}, cell{text: pid}, cell{text: in.Era},
+			cell{text: thousands(in.Calls)}, cell{text: idle})
+		if why := firstOf(in.Reason, in.LastError); why != "" {
+			t.add(row("", "", why)...)
+		}
+	}
+	for _, sv := range s.Servers {
+		if running[sv.Name] {
+			continue
+		}
+		t.add(cell{text: sv.Name}, cell{text: sv.Scope}, idleCell(sv), cell{text: "-"})
+		if sv.Reason != "" {
+			t.add(row("", "", sv.Reason)...)
+		}
+	}
+	return t
+}
+
+func heading(names ...string) []cell {
+	cells := row(names...)
+	for i := range cells {
+		cells[i].tone = dim
+	}
+	return cells
+}
+
+func stateCell(in api.InstanceStatus, now time.Time) cell {
+	switch in.State {
+	case "connected":
+		return cell{fmt.Sprintf("connected (%s)", plural(in.Tools, "tool", "tools")), green}
+	case "backing-off":
+		return cell{"backing off " + ago(in.RetryAt.Sub(now)), yellow}
+	case "failed", "list-failed":
+		return cell{strings.ReplaceAll(in.State, "-", " "), red}
+	}
+	return cell{in.State, yellow}
+}
+
+func idleCell(s api.ServerStatus) cell {
+	state := firstOf(s.State, "idle")
+	if s.Listed {
+		state += fmt.Sprintf(" (%s kept)", plural(s.Tools, "tool", "tools"))
+	}
+	return cell{state, dim}
+}
+
+// rootOrKey is the root, which says more than the key that holds it.
+func rootOrKey(in api.InstanceStatus, home string) string {
+	if in.Root != "" {
+		return tilde(in.Root, home)
+	}
+	return in.Key
+}
+
+func sessionTable(sessions []api.SessionStatus, home string, now time.Time) table {
+	t := table{flex: 2}
+	t.add(heading("SESSION", "HOST", "DIRECTORY", "FROM", "SEES", "SINCE")...)
+	for _, s := range sessions {
+		from := s.Cwd.Origin
+		if s.Cwd.Stale != "" {
+			from += " (stale)"
+		}
+		since := ago(now.Sub(s.Since))
+		if s.Override != nil {
+			since += "  *"
+		}
+		t.add(row(short(s.ID, 20), short(firstOf(s.Host.Name, "-"), 16), tilde(s.Cwd.Path, home), from, sees(s.Servers), since)...)
+	}
+	return t
+}
+
+// short keeps the beginning of what a host or a flag may have made long.
+func short(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return string(r[:n-1]) + "…"
+}
+
+// sees lists the servers of a session by name while they are few.
+func sees(servers []api.SessionServer) string {
+	var names []string
+	hidden := 0
+	for _, s := range servers {
+		switch s.State {
+		case "hidden", "disabled", "untrusted":
+			hidden++
+		default:
+			names = append(names, s.Name)
+		}
+	}
+	text := strings.Join(names, " ")
+	switch {
+	case len(names) == 0:
+		text = "none"
+	case len(text) > 24 && hidden == 0:
+		text = fmt.Sprintf("all %d", len(names))
+	case len(text) > 24:
+		text = fmt.Sprint(len(names))
+	}
+	if hidden > 0 {
+		text += fmt.Sprintf(" · %d hidden", hidden)
+	}
+	return text
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/dezren39/mcpx/pkg/api"
+	"github.com/dezren39/mcpx/pkg/config"
+)
+
+// poison is what a server or a clone may put into any text (threat T27).
+const poison = "a\x1b[31m\x07b\nc\u202ed\u009be\U000e0041f\xffg"
+
+func TestLineIsOneRecordOfPrintableText(t *testing.T) {
+	tests := []struct {
+		name string
+		utf8 bool
+		in   string
+		want string
+	}{
+		{"printable text stays", true, "gopls → ~/src · ok", "gopls → ~/src · ok"},
+		{"what is not printable is shown as an escape", true, poison,
+			`a\x1b[31m\ab\nc\u202ed\u009be\U000e0041f\xffg`},
+		{"our own signs have ASCII spellings", false, "a → b · c … •••", "a -> b - c ... ***"},
+		{"other letters are escaped where the locale has none", false, "straße", `stra\u00dfe`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := (printer{utf8: tt.utf8}).clean(tt.in); got != tt.want {
+				t.Errorf("clean(%q) = %q, want %q", tt.in, got, tt.want)
+			}
+		})
+	}
+}
+
+func TestLineIsCapped(t *testing.T) {
+	var b strings.Builder
+	printer{w: &b}.line("%s", strings.Repeat("x", 1<<20))
+	if got := b.Len(); got > maxLine+16 {
+		t.Errorf("a line of 1 MiB prints %d bytes, want at most %d", got, maxLine+16)
+	}
+}
+
+func TestJSONIsPrintableAndMeansTheSame(t *testing.T) {
+	in := strings.ToValidUTF8(poison, "\ufffd")
+	var b strings.Builder
+	if err := (printer{w: &b}).json(in); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range strings.TrimSuffix(b.String(), "\n") {
+		if !unicode.IsPrint(r) {
+			t.Errorf("%q is in %q", r, b.String())
+		}
+	}
+	var back string
+	if err := json.Unmarshal([]byte(b.String()), &back); err != nil || back != in {
+		t.Errorf("read back %q, %v; want %q", back, err, in)
+	}
+}
+
+func TestWriteCleansLinesAndKeepsThemApart(t *testing.T) {
+	var b strings.Builder
+	fmt.Fprint(printer{w: &b, utf8: true}, "mcpx: a\x1bb\n   hint: c\n")
+	if want := "mcpx: a\\x1bb\n   hint: c\n"; b.String() != want {
+		t.Errorf("wrote %q, want %q", b.String(), want)
+	}
+}
+
+func TestHintTravelsWithTheError(t *testing.T) {
+	tests := []struct {
+		name string
+		err  error
+		want string
+	}{
+		{"none", errors.New("x"), ""},
+		{"ours", fmt.Errorf("wrapped: %w", &failure{msg: "x", hint: "do y"}), "do y"},
+		{"the daemon's", &api.Refusal{Err: api.Error{Msg: "x", Hint: "do y"}}, "do y"},
+		{"the config's", config.Problem{Msg: "x", Hint: "do y"}, "do y"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := hintOf(tt.err); got != tt.want {
+				t.Errorf("hintOf(%v) = %q, want %q", tt.err, got, tt.want)
+			}
+		})
+	}
+}
+
+func TestLocaleDecidesAboutUTF8InTheOrderOfTheC(t *testing.T) {
+	tests := []struct {
+		env  map[string]string
+		want bool
+	}{
+		{nil, false},
+		{map[string]string{"LANG": "en_US.UTF-8"}, true},
+		{map[string]string{"LANG": "C.utf8"}, true},
+		{map[string]string{"LANG": "en_US.UTF-8", "LC_ALL": "C"}, false},
+		{map[string]string{"LC_CTYPE": "C.UTF-8", "LANG": "C"}, true},
+	}
+	for _, tt := range tests {
+		if got := isUTF8(func(n string) string { return tt.env[n] }); got != tt.want {
+			t.Errorf("isUTF8(%v) = %v, want %v", tt.env, got, tt.want)
+		}
+	}
+}

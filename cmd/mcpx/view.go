@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/dezren39/mcpx/pkg/canon"
+	"github.com/dezren39/mcpx/pkg/config"
+	"github.com/dezren39/mcpx/pkg/gitwhere"
+	"github.com/dezren39/mcpx/pkg/place"
+	"github.com/dezren39/mcpx/pkg/proc"
+	"github.com/dezren39/mcpx/pkg/scope"
+	"github.com/dezren39/mcpx/pkg/source"
+	"github.com/dezren39/mcpx/pkg/state"
+)
+
+// view is what a session that starts here would be offered, found without a
+// daemon by the same steps that the daemon takes.
+type view struct {
+	dirs place.Dirs
+	cfg  *config.Config
+	cc   scope.CallContext
+}
+
+// loader reads the user's files. Looking makes nothing: with no state directory
+// yet, nothing is trusted.
+func (p *program) loader(c *cli.Command) (*source.Loader, place.Dirs, error) {
+	dirs, err := p.dirs(c)
+	if err != nil {
+		return nil, dirs, err
+	}
+	var trust *state.Dir
+	if _, err := os.Lstat(dirs.State); !errors.Is(err, fs.ErrNotExist) {
+		if trust, err = state.Open(dirs.State); err != nil {
+			return nil, dirs, err
+		}
+	}
+	return source.New(source.Options{Dirs: dirs, State: trust}), dirs, nil
+}
+
+func (p *program) view(ctx context.Context, c *cli.Command) (*view, error) {
+	loader, dirs, err := p.loader(c)
+	if err != nil {
+		return nil, err
+	}
+	cc, err := p.caller(c)
+	if err != nil {
+		return nil, err
+	}
+	cc.Git = gitwhere.Locate(ctx, cc.Cwd, gitwhere.Options{})
+	return &view{dirs: dirs, cfg: loader.View(cc.Cwd), cc: cc}, nil
+}
+
+// caller is who asks and from where, as a session opened here would be seen.
+func (p *program) caller(c *cli.Command) (scope.CallContext, error) {
+	var cc scope.CallContext
+	var err error
+	if cc.Cwd, err = p.directory(c); err != nil {
+		return cc, err
+	}
+	host := proc.Host(proc.Ancestors(os.Getpid(), 8))
+	cc.PID, cc.PIDStart = host.PID, host.Start
+	cc.Session = firstOf(c.String("session"), p.getenv("MCPX_SESSION_ID"), p.getenv("CLAUDE_CODE_SESSION_ID"),
+		fmt.Sprintf("host:%d.%d", host.PID, host.Start))
+	cc.Parent = firstOf(c.String("parent"), p.getenv("MCPX_PARENT_SESSION_ID"))
+	cc.CallID = "new-for-each-call"
+	return cc, nil
+}
+
+// directory is --cwd, else MCPX_CWD, else where we stand.
+func (p *program) directory(c *cli.Command) (string, error) {
+	for _, from := range []struct{ name, dir string }{{"--cwd", c.String("cwd")}, {"MCPX_CWD", p.getenv("MCPX_CWD")}} {
+		if from.dir == "" {
+			continue
+		}
+		dir, err := canon.Path(from.dir)
+		if err != nil {
+			return "", &failure{msg: fmt.Sprintf("%s: %s: %v", from.name, from.dir, cause(err)), hint: "name a directory that exists"}
+		}
+		return dir, nil
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	return canon.Path(dir)
+}
+
+// cause is what the system said, without the call and the path that failed.
+func cause(err error) error {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
+		return path.Err
+	}
+	return err
+}
+
+func firstOf(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// serverNames are those of the view here, for completion: no error is worth a
+// word while someone types.
+func (p *program) serverNames() []string {
+	dirs, err := place.Find(place.Options{Getenv: p.getenv})
+	if err != nil {
+		return nil
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil
+	}
+	if dir, err = canon.Path(dir); err != nil {
+		return nil
+	}
+	o := source.Options{Dirs: dirs}
+	if trust, err := state.Open(dirs.State); err == nil {
+		o.State = trust
+	}
+	return source.New(o).View(dir).Names
+}
+
+// server finds one by name, or says why it is not there.
+func (v *view) server(name string) (*config.Resolved, error) {
+	if s := v.cfg.Servers[name]; s != nil {
+		return s, nil
+	}
+	for _, q := range v.cfg.Problems {
+		if q.Server == name && !q.Warning {
+			return nil, q
+		}
+	}
+	for _, u := range v.cfg.Untrusted {
+		if u.Name == name {
+			return nil, &failure{
+				msg:  fmt.Sprintf("%s: only %s names this server, and that file is not trusted", name, u.File),
+				hint: "look at it, then: mcpx trust " + quote(u.File),
+			}
+		}
+	}
+	if len(v.cfg.Names) == 0 {
+		return nil, noServers(v.dirs)
+	}
+	hint := "configured here: " + strings.Join(v.cfg.Names, " ")
+	if near := nearest(name, v.cfg.Names); near != "" {
+		hint = fmt.Sprintf("did you mean %s?", near)
+	}
+	return nil, &failure{msg: fmt.Sprintf("no file names a server %q", name), hint: hint}
+}
+
+// noServers says what to do first.
+func noServers(dirs place.Dirs) error {
+	return &failure{
+		msg:  "no server is configured yet",
+		hint: fmt.Sprintf(`write {"mcpServers": {"NAME": {"command": "PROGRAM"}}} to %s/config.json; mcpx demo works without`, tilde(dirs.Config, dirs.Home)),
+	}
+}
