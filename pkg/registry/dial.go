@@ -1,0 +1,117 @@
+package registry
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/dezren39/mcpx/pkg/mux"
+	"github.com/dezren39/mcpx/pkg/pool"
+	"github.com/dezren39/mcpx/pkg/roots"
+	"github.com/dezren39/mcpx/pkg/scope"
+	"github.com/dezren39/mcpx/pkg/spawn"
+	"github.com/dezren39/mcpx/pkg/upstream"
+)
+
+// instance is one running server: what a pool leases.
+type instance struct {
+	sv   *server
+	key  string
+	conn *upstream.Conn
+	mux  *mux.Mux
+
+	life context.Context // ends when Stop begins
+	end  context.CancelFunc
+	wg   sync.WaitGroup // the listing
+	news chan struct{}  // holds one: the lists have changed
+
+	mu     sync.Mutex // guards what follows
+	listed bool       // a whole listing has succeeded, or nothing needs listing
+	fault  string     // why the last listing failed; "" when it did not
+	tools  int
+}
+
+// dial plans, starts and greets the instance of one key, and lists what it has
+// in the background. A root that has vanished, a placeholder without a value or
+// a program that is not there is the error of this start (record 0004 §9).
+func (sv *server) dial(ctx context.Context, id string, rs scope.ResolvedScope, cc scope.CallContext) (pool.Upstream, error) {
+	r, began := sv.r, time.Now()
+	plan, err := spawn.NewPlan(sv.conf, rs, cc, r.o.Home)
+	if err != nil {
+		return nil, err
+	}
+	var pid atomic.Int64
+	child := r.o.Child
+	child.Marker = r.o.Marker + "." + id
+	child.OnStderr = func(line string) {
+		r.logs.add(LogLine{Time: time.Now(), Server: plan.Server, Key: plan.Key, PID: int(pid.Load()), Line: line})
+	}
+	eras := r.eras.of(sv.def)
+	conn, err := upstream.Dial(ctx, plan, upstream.Options{
+		Child: child, Eras: eras, SiblingLegacy: eras.knowsLegacy(),
+		Roots: r.softRoots(rs.Key), StartTimeout: sv.conf.StartTimeout,
+		Version: r.o.Version, Log: r.log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	pid.Store(int64(conn.PID()))
+	r.log.Info("spawned", "server", plan.Server, "key", plan.Key, "root", plan.Root,
+		"dir", r.dirOf(plan), "dir_source", string(plan.DirSource), "pid", conn.PID(),
+		"era", string(conn.Handshake().Era), "took", time.Since(began).Round(time.Millisecond))
+	in := &instance{
+		sv: sv, key: rs.Key, conn: conn, mux: mux.New(conn, mux.Options{Server: plan.Server}),
+		news: make(chan struct{}, 1),
+	}
+	in.life, in.end = context.WithCancel(context.Background())
+	in.mux.OnListChanged(func(string) {
+		select {
+		case in.news <- struct{}{}:
+		default:
+		}
+	})
+	in.wg.Go(in.follow)
+	return in, nil
+}
+
+// softRoots is how an instance of a session's own key asks for that session's
+// roots (design D5); nil for all other keys.
+func (r *Registry) softRoots(key string) func() []roots.Root {
+	if r.o.Roots == nil || !scope.CallerOwned(key) || isPerCall(key) {
+		return nil
+	}
+	return func() []roots.Root { return r.o.Roots(key) }
+}
+
+func isPerCall(key string) bool { return strings.HasPrefix(key, string(scope.Call)+":") }
+
+// dirOf is the directory a plan runs in; the daemon's own is the user's home.
+func (r *Registry) dirOf(p spawn.Plan) string {
+	if p.Dir == "" && p.URL == "" {
+		return r.o.Home
+	}
+	return p.Dir
+}
+
+// Mux shares the instance between sessions.
+func (in *instance) Mux() *mux.Mux { return in.mux }
+
+// Done is closed when the server has ended.
+func (in *instance) Done() <-chan struct{} { return in.conn.Done() }
+
+// Failure says why it ended, when all that it said has been read.
+func (in *instance) Failure() error {
+	<-in.mux.Done()
+	return in.mux.Err()
+}
+
+// Stop ends the server, its calls and its listing.
+func (in *instance) Stop(ctx context.Context) error {
+	in.end()
+	err := in.conn.Stop(ctx)
+	<-in.mux.Done()
+	in.wg.Wait()
+	return err
+}
