@@ -8,7 +8,8 @@
 //
 //   - the worktree is the directory that holds .git, whatever core.worktree says;
 //   - an unconfirmed link is a repository of its own, named by the pointer's path
-//     (a --separate-git-dir is one, since nothing in it points back);
+//     (a --separate-git-dir and a .git that is a symlink are such links, since
+//     nothing at the other end points back);
 //   - a repository of another user, an unreadable one and a broken .git file
 //     give no facts, and never those of the repository further up;
 //   - extensions that this git does not know, and that move nothing, are no
