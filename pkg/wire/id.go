@@ -1,6 +1,9 @@
 package wire
 
-import "unicode/utf8"
+import (
+	"bytes"
+	"unicode/utf8"
+)
 
 // CanonicalID is an id as a map key: 1 and "1" differ, "A" and "\u0041" do not,
 // -0 is 0. Integers of any size keep their digits. ok is false for what is not
@@ -9,14 +12,19 @@ func CanonicalID(raw []byte) (string, bool) {
 	if !isID(raw) || !utf8.Valid(raw) {
 		return "", false
 	}
-	if raw[0] != '"' {
-		if string(raw) == "-0" {
-			return "0", true
-		}
+	switch {
+	case string(raw) == "-0":
+		return "0", true
+	case raw[0] != '"':
 		return string(raw), true
+	case bytes.IndexByte(raw, '\\') < 0:
+		// What the quote and the decoded text would make, in one allocation.
+		return string(raw[:len(raw)-1]), true
+	case !plain(raw):
+		return "", false
 	}
-	text, ok := Text(raw)
-	return `"` + text, ok && plain(raw)
+	text, _ := Text(raw)
+	return `"` + text, true
 }
 
 // isID reports whether raw is a string or an integer as JSON writes them.

@@ -39,6 +39,9 @@ const (
 	fields
 )
 
+// A field is a bit in a scanner's sets.
+const _ uint32 = 1 << (fields - 1)
+
 // shape is what a member's value may be, so that no decoder can make another
 // thing of it: ["rm"] as a tool's name is "rm" to JavaScript.
 type shape uint8

@@ -1,15 +1,8 @@
 package wire
 
 import (
-	"bytes"
 	"fmt"
 	"unicode/utf8"
-)
-
-// The codes of a ScanError, from JSON-RPC 2.0.
-const (
-	CodeParse   = -32700
-	CodeInvalid = -32600
 )
 
 // Scan validates one line and finds its envelope in one pass, without
@@ -25,20 +18,6 @@ func Scan(line []byte) (Envelope, error) {
 	}
 	return s.env, nil
 }
-
-// ScanError is a line that must not be forwarded. ID is the raw id of the
-// request to answer, nil when none was found or none may be answered; Code is
-// -32700 (not JSON) or -32600 (not a message we will vouch for). ResponseID is
-// the raw id of a refused response: the request that waits for it will get no
-// other answer.
-type ScanError struct {
-	Code       int
-	ID         []byte
-	ResponseID []byte
-	Msg        string
-}
-
-func (e *ScanError) Error() string { return e.Msg }
 
 // scanner is the state of one Scan.
 type scanner struct {
@@ -223,35 +202,4 @@ func (s *scanner) refuse(why string) {
 	if s.refusal == "" {
 		s.refusal = why
 	}
-}
-
-// refused is the error for valid JSON. Who answers it needs an id that is the
-// same to every decoder; a fraction may be echoed, if not used.
-func (s *scanner) refused() *ScanError {
-	err := &ScanError{Code: CodeInvalid, Msg: s.refusal}
-	id := s.env.Bytes(s.env.ID)
-	if id == nil || s.unsure&(1<<fieldID) != 0 || tokenShape.check(id) != "" || id[0] == 'n' {
-		return err
-	}
-	if s.response() {
-		err.ResponseID = bytes.Clone(id)
-	} else {
-		err.ID = bytes.Clone(id)
-	}
-	return err
-}
-
-// malformed is the error for what is not JSON. Its id is a guess, good enough
-// for the one who sent the line: it costs him only his own request.
-func (s *scanner) malformed(why string) *ScanError {
-	err := &ScanError{Code: CodeParse, Msg: why}
-	id, kind, ok := PeekID(s.env.Line, s.env.Line)
-	switch {
-	case !ok:
-	case kind == Request:
-		err.ID = bytes.Clone(id)
-	default:
-		err.ResponseID = bytes.Clone(id)
-	}
-	return err
 }
