@@ -64,7 +64,7 @@ func (d *decoder) value(v hujson.Value, into reflect.Value, field string) {
 	case reflect.Map:
 		d.mapping(v, into, field)
 	case reflect.Struct:
-		d.block(v, into, field, d.unknownKey)
+		d.block(v, into, field)
 	default:
 		panic("config: no way to read a " + into.Type().String())
 	}
@@ -190,24 +190,18 @@ func (d *decoder) mapping(v hujson.Value, into reflect.Value, field string) {
 	into.Set(out)
 }
 
-// block reads an object into a struct; unknown is told of keys the struct has
-// no field for.
-func (d *decoder) block(v hujson.Value, into reflect.Value, field string, unknown func(hujson.ObjectMember, reflect.Type, string)) {
+// block reads an object that is wholly ours into a struct.
+func (d *decoder) block(v hujson.Value, into reflect.Value, field string) {
 	for name, member := range d.members(v, field) {
 		if i, ok := fieldNamed(into.Type(), name); ok {
 			d.value(member.Value, into.Field(i), join(field, name))
 			continue
 		}
-		unknown(member, into.Type(), join(field, name))
+		d.report(member.Name.StartOffset, join(field, name), fault{
+			msg:  "unknown key",
+			hint: hintFor(name, keysOf(into.Type())),
+		})
 	}
-}
-
-// unknownKey is for blocks that are wholly ours.
-func (d *decoder) unknownKey(m hujson.ObjectMember, t reflect.Type, field string) {
-	d.report(m.Name.StartOffset, field, fault{
-		msg:  "unknown key",
-		hint: hintFor(nameOf(m), keysOf(t)),
-	})
 }
 
 func join(field, name string) string {

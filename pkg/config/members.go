@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -11,7 +12,8 @@ import (
 
 // members goes through an object in the order it is written. A key written
 // twice is reported with both lines, and its first value counts (report J9).
-func (d *decoder) members(v hujson.Value, field string) iter.Seq2[string, hujson.ObjectMember] {
+// Where other hosts have keys too, ours are named, and theirs may repeat.
+func (d *decoder) members(v hujson.Value, field string, ours ...string) iter.Seq2[string, hujson.ObjectMember] {
 	return func(yield func(string, hujson.ObjectMember) bool) {
 		obj, ok := v.Value.(*hujson.Object)
 		if !ok {
@@ -22,8 +24,11 @@ func (d *decoder) members(v hujson.Value, field string) iter.Seq2[string, hujson
 		for _, m := range obj.Members {
 			name := nameOf(m)
 			if at, twice := first[name]; twice {
+				if len(ours) > 0 && !slices.Contains(ours, name) {
+					continue
+				}
 				d.report(m.Name.StartOffset, join(field, name), fault{
-					msg:  fmt.Sprintf("set twice, here and on line %d", d.text.origin(at).Line),
+					msg:  fmt.Sprintf("set twice, here and on line %d", d.text.line(at)),
 					hint: "keep one of the two",
 				})
 				continue

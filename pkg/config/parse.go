@@ -73,12 +73,13 @@ func (f *File) Server(name string) *RawServer {
 }
 
 func (f *File) read(d *decoder, root hujson.Value) {
-	for key, m := range d.members(root, "") {
+	ours := keysOf(reflect.TypeFor[RawFile]())
+	for key, m := range d.members(root, "", ours...) {
 		switch {
 		case key == "mcpServers":
 			f.readServers(d, m.Value)
 		case key != "defaults" && key != "daemon":
-			d.foreignTopKey(m)
+			d.foreignTopKey(m, ours)
 		case f.Tier == Project:
 			d.report(m.Name.StartOffset, key, fault{
 				msg:  "a project file may set mcpServers only",
@@ -96,8 +97,8 @@ func (f *File) read(d *decoder, root hujson.Value) {
 
 // foreignTopKey warns of a key that looks like one of ours; the rest belongs to
 // other hosts.
-func (d *decoder) foreignTopKey(m hujson.ObjectMember) {
-	if k := didYouMean(nameOf(m), keysOf(reflect.TypeFor[RawFile]())); k != "" {
+func (d *decoder) foreignTopKey(m hujson.ObjectMember, ours []string) {
+	if k := didYouMean(nameOf(m), ours); k != "" {
 		d.report(m.Name.StartOffset, nameOf(m), fault{msg: "unknown key", hint: "did you mean " + k + "?", warn: true})
 	}
 }
@@ -150,7 +151,7 @@ func (f *File) readServers(d *decoder, v hujson.Value) {
 func (d *decoder) entry(name string, here Origin, v hujson.Value) *entry {
 	inner := &decoder{text: d.text, server: name, at: map[string]Origin{"": here}, slips: map[string]int{}}
 	e := &entry{at: inner.at}
-	inner.block(v, reflect.ValueOf(&e.raw).Elem(), "", inner.foreignServerKey)
+	inner.serverKeys(v, &e.raw)
 	if v.Value.Kind() == '{' {
 		inner.checkServer(&e.raw)
 	}

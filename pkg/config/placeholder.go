@@ -125,11 +125,13 @@ func literal(s string) string {
 		name, rest := word(tail)
 		switch {
 		case strings.HasPrefix(tail, "mcpx."):
+			s = tail
 		case strings.HasPrefix(rest, "}"):
 			return "${" + name + "}"
 		case strings.Contains(rest, "}"):
 			return "${" + name + "…}"
+		default:
+			return ""
 		}
-		s = tail
 	}
 }

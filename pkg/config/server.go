@@ -10,20 +10,34 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// foreignServerKey judges a key at server level that is not one of RawServer's:
-// a misplaced one of ours, a slip, or another host's business.
-func (d *decoder) foreignServerKey(m hujson.ObjectMember, t reflect.Type, field string) {
+// serverKeys reads an entry, where other hosts have keys too.
+func (d *decoder) serverKeys(v hujson.Value, s *RawServer) {
+	into := reflect.ValueOf(s).Elem()
+	block := keysOf(reflect.TypeFor[RawMcpx]())
+	ours := append(keysOf(into.Type()), block...)
+	for name, member := range d.members(v, "", ours...) {
+		if i, ok := fieldNamed(into.Type(), name); ok {
+			d.value(member.Value, into.Field(i), name)
+			continue
+		}
+		d.foreignServerKey(member, block, keysOf(into.Type()))
+	}
+}
+
+// foreignServerKey judges a key at server level that does not belong there: one
+// of the mcpx block's, a slip, or another host's business.
+func (d *decoder) foreignServerKey(m hujson.ObjectMember, block, known []string) {
 	name := nameOf(m)
-	if slices.Contains(keysOf(reflect.TypeFor[RawMcpx]()), name) {
-		d.report(m.Name.StartOffset, field, fault{
+	if slices.Contains(block, name) {
+		d.report(m.Name.StartOffset, name, fault{
 			msg:  `belongs in the "mcpx" block`,
 			hint: fmt.Sprintf(`write "mcpx": { %q: %s }`, name, d.oneLine(m.Value)),
 		})
 		return
 	}
-	if k := didYouMean(name, keysOf(t)); k != "" {
+	if k := didYouMean(name, known); k != "" {
 		d.slips[k] = len(d.problems)
-		d.report(m.Name.StartOffset, field, fault{msg: "unknown key", hint: "did you mean " + k + "?", warn: true})
+		d.report(m.Name.StartOffset, name, fault{msg: "unknown key", hint: "did you mean " + k + "?", warn: true})
 	}
 }
 

@@ -41,16 +41,24 @@ func placeholderInCode(command string, args []string) int {
 		if !ok {
 			continue
 		}
+		found := false
 		for i := range in.code(argv[at+1:]) {
+			found = true
 			if hasPlaceholder(argv[at+1+i]) {
 				return at + i
 			}
+		}
+		if found && in.rest {
+			return -1
 		}
 	}
 	return -1
 }
 
 func interpreterNamed(word string) (interpreter, bool) {
+	if strings.HasPrefix(word, "-") {
+		return interpreter{}, false
+	}
 	name := strings.TrimSuffix(path.Base(word), ".exe")
 	bare := strings.TrimRight(name, "0123456789.")
 	for _, in := range interpreters() {

@@ -19,6 +19,11 @@ type text struct {
 	path   string
 	src    []byte
 	starts []int
+
+	// The last position that was counted: files are read from front to back,
+	// and a line may be a megabyte.
+	last     Origin
+	lastByte int
 }
 
 // newText takes off a byte order mark (report J8) and ends the last line, so
@@ -37,9 +42,17 @@ func newText(path string, data []byte) *text {
 // origin is the position of a byte. Columns count characters, as editors do.
 func (t *text) origin(offset int) Origin {
 	offset = min(max(offset, 0), len(t.src))
-	line := sort.SearchInts(t.starts, offset+1) - 1
-	return Origin{File: t.path, Line: line + 1, Col: 1 + utf8.RuneCount(t.src[t.starts[line]:offset])}
+	at := Origin{File: t.path, Line: t.line(offset), Col: 1}
+	from := t.starts[at.Line-1]
+	if at.Line == t.last.Line && offset >= t.lastByte {
+		from, at.Col = t.lastByte, t.last.Col
+	}
+	at.Col += utf8.RuneCount(t.src[from:offset])
+	t.last, t.lastByte = at, offset
+	return at
 }
+
+func (t *text) line(offset int) int { return sort.SearchInts(t.starts, offset+1) }
 
 // tree parses the whole file.
 func (t *text) tree() (hujson.Value, *Problem) {

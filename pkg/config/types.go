@@ -48,8 +48,8 @@ const (
 
 // Secret is a reference to a value, never the value. Exactly one is set.
 type Secret struct {
-	File    string   `json:"file,omitempty"`
-	Command []string `json:"command,omitempty"`
+	File    string   `json:"file,omitempty" jsonschema:"A file that holds the value."`
+	Command []string `json:"command,omitempty" jsonschema:"A program and its arguments that print the value."`
 }
 
 // Tier is the kind of file a setting came from.
