@@ -56,6 +56,26 @@ func TestAcquireImpatientCallerLeavesStartAlone(t *testing.T) {
 	})
 }
 
+func TestAcquireGivesBackWhatComesTooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(64, 4)
+		p := w.pool(t, "gopls", nil)
+		_, wait, err := p.join(at("global"), scope.CallContext{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-wait.ready
+		p.abandon(wait) // its context ended in the same moment
+		if got := p.Snapshot()[0].Leases; got != 0 {
+			t.Errorf("leases: got %d, want 0", got)
+		}
+		wait.lease.Release()
+		if got := p.Snapshot()[0].Leases; got != 0 {
+			t.Errorf("leases after another Release: got %d, want 0", got)
+		}
+	})
+}
+
 func TestAcquireOutlastsItsOwnDeadlineWhileTheStartGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(64, 4)

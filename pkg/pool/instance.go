@@ -175,7 +175,7 @@ func (in *instance) ended(err error) {
 	why, lived := in.why, time.Since(in.startedAt)
 	p.limits.mu.Unlock()
 
-	attrs := []any{"server", p.def.Name, "key", in.rs.Key, "took", lived}
+	attrs := []any{"server", p.def.Name, "key", in.rs.Key, "took", lived.Round(time.Millisecond)}
 	level := slog.LevelInfo
 	if err != nil {
 		level, attrs = slog.LevelWarn, append(attrs, "err", err)
@@ -197,7 +197,8 @@ func (in *instance) stop(why string, err error) {
 	}
 }
 
-// open reports whether a call may go to the instance now. Needs the lock.
+// open reports whether a call may go to the instance now. Nobody waits for one
+// that is open: whatever opens it also grants. Needs the lock.
 func (in *instance) open() bool {
 	if in.phase != connected || (in.turn && in.pool.def.Sharing == config.Exclusive) {
 		return false

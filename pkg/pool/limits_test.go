@@ -71,6 +71,38 @@ func TestMaxInstancesEvictsInAnyPool(t *testing.T) {
 	})
 }
 
+func TestPlacesAreMadeForAllWhoWaitAtOnce(t *testing.T) {
+	for _, limit := range []string{"max", "daemon.maxInstances"} {
+		t.Run(limit, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(4, 4)
+				if limit == "max" {
+					w = newWorld(64, 4)
+				}
+				w.stops = 5 * time.Second
+				p := w.pool(t, "gopls", nil)
+				use(t, p, "cwd:/1", "cwd:/2", "cwd:/3", "cwd:/4")
+				other := p
+				if limit != "max" {
+					other = w.pool(t, "other", nil)
+				}
+				began := time.Now()
+				var wg sync.WaitGroup
+				for _, key := range []string{"cwd:/5", "cwd:/6"} {
+					wg.Go(func() { use(t, other, key) })
+				}
+				wg.Wait()
+				if took := time.Since(began); took != w.stops+w.starts {
+					t.Errorf("two newcomers waited %s, want %s: one stop and one start", took, w.stops+w.starts)
+				}
+				if keys := w.keys(); !keys["cwd:/3"] || !keys["cwd:/4"] {
+					t.Errorf("running: got %v, want only two gone", keys)
+				}
+			})
+		})
+	}
+}
+
 func TestWaitingForAPlaceIsInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(64, 4)

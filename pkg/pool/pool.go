@@ -118,7 +118,7 @@ func (p *Pool) join(rs scope.ResolvedScope, cc scope.CallContext) (*Lease, *wait
 			return nil, nil, err
 		}
 		in = p.newInstance(rec.origin(rs, cc))
-	case len(in.waiters) == 0 && in.open():
+	case in.open():
 		return in.lease(), nil, nil
 	}
 	w := &waiter{in: in, ready: make(chan struct{})}
@@ -150,7 +150,7 @@ func (p *Pool) Running(key string) (*Lease, bool) {
 	p.limits.mu.Lock()
 	defer p.limits.mu.Unlock()
 	in := p.current[key]
-	if in == nil || p.retired || len(in.waiters) > 0 || !in.open() {
+	if in == nil || p.retired || !in.open() {
 		return nil, false
 	}
 	return in.lease(), true

@@ -37,8 +37,8 @@ func TestStopInEveryState(t *testing.T) {
 		if len(w.running) != 0 || w.started() != 1 {
 			t.Errorf("got %d running of %d started, want none of 1", len(w.running), w.started())
 		}
-
 		w.starts = time.Second
+		use(t, p, "cwd:/starting") // at once: that it was stopped is no failure
 		call := lease(t, p, "cwd:/leased")
 		if n := p.Stop(t.Context(), "cwd:/leased"); n != 1 || len(w.running) != 0 {
 			t.Errorf("Stop of a leased one: got %d, %d running, want 1, none", n, len(w.running))
@@ -115,6 +115,11 @@ func TestOrphanEndsUnlessItsSessionReturns(t *testing.T) {
 		if diff := cmp.Diff(map[string]bool{"session:called": true, "session:back": true}, w.keys()); diff != "" {
 			t.Errorf("running (-want +got):\n%s", diff)
 		}
+		p.Stop(t.Context(), "session:back")
+		p.Orphan("session:back", time.Now())
+		if len(p.records) != 1 || p.records["session:called"] == nil {
+			t.Errorf("remembered: got %v, want only the session that is open", p.records)
+		}
 	})
 }
 
@@ -148,6 +153,22 @@ func TestRetireLetsCallsEndAndRefusesNewOnes(t *testing.T) {
 			t.Errorf("Retire took %s and left %d, want 30s and none", took, len(w.running))
 		}
 		long.Release()
+	})
+}
+
+func TestRetireDoesNotKeepAStartThatNobodyWaitsFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(64, 4)
+		w.starts = 10 * time.Second
+		p := w.pool(t, "gopls", nil)
+		hasty, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, _ = p.Acquire(hasty, at("global"), scope.CallContext{})
+		began := time.Now()
+		p.Retire(t.Context(), time.Hour)
+		if took := time.Since(began); took != 9*time.Second {
+			t.Errorf("Retire took %s, want 9s: until the start was over", took)
+		}
 	})
 }
 
@@ -228,6 +249,11 @@ func TestSnapshot(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		if got := p.Snapshot()[1].State; got != Failed {
 			t.Errorf("after the retry time: got %s, want %s", got, Failed)
+		}
+		time.Sleep(forgetting)
+		p.ReapIdle(time.Now())
+		if got := p.Snapshot()[1]; got.Key != "cwd:/c" {
+			t.Errorf("ages later: got %+v, want the failure forgotten", got)
 		}
 	})
 }

@@ -76,7 +76,7 @@ func fakeServer(t *testing.T, name string, s scope.Scope, flags ...string) *conf
 		t.Fatal(err)
 	}
 	return &config.Resolved{
-		Name: name, Command: exe, Args: flags, Env: map[string]string{asFake: "1"},
+		Name: name, Command: exe, Args: flags, Env: map[string]string{asFake: "1", "GORACE": "atexit_sleep_ms=0"},
 		Scope: s, Sharing: config.Shared, Max: 4, IdleTimeout: 5 * time.Minute,
 		StartTimeout: 30 * time.Second, Protocol: config.Auto, Roots: true, EnvPolicy: config.Inherit,
 	}
