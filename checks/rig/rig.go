@@ -30,7 +30,11 @@ func Build(dir string, pkgs ...string) ([]string, error) {
 	bins := make([]string, len(pkgs))
 	for i, pkg := range pkgs {
 		bins[i] = filepath.Join(dir, filepath.Base(pkg))
-		cmd := exec.Command("go", "build", "-o", bins[i], pkg)
+		args := []string{"build", "-o", bins[i]}
+		if os.Getenv("MCPX_RACE") != "" { // the programs under test too; each start costs ten times as much
+			args = append(args, "-race")
+		}
+		cmd := exec.Command("go", append(args, pkg)...)
 		cmd.Stderr = os.Stderr
 		if err := cmd.Run(); err != nil {
 			return nil, err

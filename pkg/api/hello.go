@@ -29,6 +29,7 @@ type Flags struct {
 var HelloEnv = []string{
 	"MCPX_CWD", "MCPX_SESSION_ID", "MCPX_PARENT_SESSION_ID",
 	"CLAUDE_CODE_SESSION_ID", "CLAUDE_PROJECT_DIR", "WORKSPACE_FOLDER_PATHS",
+	"GIT_CEILING_DIRECTORIES",
 }
 
 // ShimLine is one JSON line from daemon to shim after the descriptors arrived.

@@ -233,7 +233,7 @@ func (d *Daemon) idleFor(now time.Time) time.Duration {
 // softRoots are the roots of the session that owns a key.
 func (d *Daemon) softRoots(key string) []roots.Root {
 	if c := d.table.Owner(key); c != nil {
-		return c.SoftRoots()
+		return roots.Offered(c.SoftRoots(), d.o.Dirs.Home)
 	}
 	return nil
 }

@@ -21,13 +21,14 @@ func newWorld(l *source.Loader) *world { return &world{loader: l} }
 // View is the config of a session in dir.
 func (w *world) View(dir string) *config.Config { return w.loader.View(dir) }
 
-// Locate is the repository around dir.
-func (w *world) Locate(ctx context.Context, dir string) scope.Git {
-	return gitwhere.Locate(ctx, dir, gitwhere.Options{})
+// Locate is the repository around dir. The ceilings are the caller's, never the
+// daemon's own (design D3).
+func (w *world) Locate(ctx context.Context, dir, ceilings string) scope.Git {
+	return gitwhere.Locate(ctx, dir, gitwhere.Options{Ceilings: gitwhere.Ceilings(ceilings)})
 }
 
-// Canon is the one spelling of a path.
-func (w *world) Canon(path string) (string, error) { return canon.Path(path) }
+// Canon is the one spelling of a directory.
+func (w *world) Canon(path string) (string, error) { return canon.Dir(path) }
 
 // Stands is where p stands. A process that is gone stands nowhere for good, so
 // it counts as readable: it will not move.

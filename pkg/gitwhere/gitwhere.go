@@ -26,6 +26,7 @@ import (
 	"slices"
 	"syscall"
 
+	"github.com/dezren39/mcpx/pkg/canon"
 	"github.com/dezren39/mcpx/pkg/scope"
 )
 
@@ -150,4 +151,29 @@ func (l locator) owned(paths ...string) error {
 		}
 	}
 	return nil
+}
+
+// Ceilings reads GIT_CEILING_DIRECTORIES: a list of absolute directories, each
+// made canonical, but for those after an empty entry, which git takes as they
+// stand. What is relative or not there bounds nothing.
+func Ceilings(list string) []string {
+	var ceilings []string
+	asIs := false
+	for _, dir := range filepath.SplitList(list) {
+		switch {
+		case dir == "":
+			asIs = true
+			continue
+		case !filepath.IsAbs(dir):
+			continue
+		case !asIs:
+			real, err := canon.Path(dir)
+			if err != nil {
+				continue
+			}
+			dir = real
+		}
+		ceilings = append(ceilings, filepath.Clean(dir))
+	}
+	return ceilings
 }

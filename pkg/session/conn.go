@@ -222,8 +222,8 @@ func (c *Conn) message(env *wire.Envelope) {
 // refuseLine answers a line that must not be forwarded (design D7).
 func (c *Conn) refuseLine(err error) {
 	bad, ok := errors.AsType[*wire.ScanError](err)
-	if !ok {
-		return
+	if !ok || bad.ID == nil && bad.Code != wire.CodeParse {
+		return // a notification or a response: those are never answered
 	}
 	c.send(wire.AppendError(nil, bad.ID, bad.Code, bad.Msg, trouble{reason: bad.Msg, hint: "each line of the host's must be one JSON-RPC message; this one was dropped, the next is read"}.json()))
 }

@@ -32,8 +32,9 @@ type Servers interface {
 type World interface {
 	// View is the config of a session that stands in dir.
 	View(dir string) *config.Config
-	// Locate is the repository around dir.
-	Locate(ctx context.Context, dir string) scope.Git
+	// Locate is the repository around dir, looked for no higher than below one of
+	// the ceilings (GIT_CEILING_DIRECTORIES as the host has it).
+	Locate(ctx context.Context, dir, ceilings string) scope.Git
 	// Canon is the one spelling of a path.
 	Canon(path string) (string, error)
 	// Stands is where a process stands now; ok is false when that cannot be read.

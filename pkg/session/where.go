@@ -192,7 +192,7 @@ func (c *Conn) place(ctx context.Context, old *spot, facts roots.Facts, stale st
 		return s, nil
 	}
 	if s.verdict.server.Scope.NeedsGit() && s.dir != "" {
-		s.cc.Git = c.o.World.Locate(ctx, s.dir)
+		s.cc.Git = c.o.World.Locate(ctx, s.dir, c.o.Hello.Env["GIT_CEILING_DIRECTORIES"])
 	}
 	s.rs = s.verdict.server.Scope.Resolve(s.cc)
 	return s, ctx.Err()
