@@ -24,7 +24,6 @@ func restartCommand(p *program) *cli.Command {
 				if err != nil {
 					return err
 				}
-				p.out().line("stopped %s: the next call starts it again", plural(done.Count, "process", "processes"))
 				return p.done(done)
 			})
 		},
@@ -45,7 +44,6 @@ func reloadCommand(p *program) *cli.Command {
 				if err != nil {
 					return err
 				}
-				p.out().line("config read again")
 				return p.done(done)
 			})
 		},
@@ -74,11 +72,10 @@ func stopCommand(p *program) *cli.Command {
 	}
 }
 
-// done prints what a change has to say beyond its own line.
+// done prints what a change came to. Its problems are no reason to think that
+// it was not made, and still end with 1.
 func (p *program) done(d *api.Done) error {
-	if d.Message != "" {
-		p.out().line("%s", d.Message)
-	}
+	p.out().line("%s", d.Message)
 	if p.err().problems(d.Problems) {
 		return exitCode(1)
 	}

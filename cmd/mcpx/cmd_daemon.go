@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -67,7 +68,7 @@ func (p *program) explicit(flags []string, auto bool) ([]string, error) {
 			return nil, err
 		}
 		if _, err := os.Stat(path); err != nil {
-			return nil, &failure{msg: "config: " + err.Error(), hint: "name a file that exists, or leave it out: mcpx reads ~/.config/mcpx/config.json"}
+			return nil, &failure{msg: fmt.Sprintf("config: %s: %v", f, cause(err)), hint: "name a file that exists, or leave it out: mcpx reads ~/.config/mcpx/config.json"}
 		}
 		paths = append(paths, path)
 	}

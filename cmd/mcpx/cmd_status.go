@@ -125,6 +125,9 @@ func stateCell(in api.InstanceStatus, now time.Time) cell {
 	case "connected":
 		return cell{fmt.Sprintf("connected (%s)", plural(in.Tools, "tool", "tools")), green}
 	case "backing-off":
+		if !in.RetryAt.After(now) {
+			return cell{"failed, tries again", red}
+		}
 		return cell{"backing off " + ago(in.RetryAt.Sub(now)), yellow}
 	case "failed", "list-failed":
 		return cell{strings.ReplaceAll(in.State, "-", " "), red}

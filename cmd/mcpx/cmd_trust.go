@@ -17,6 +17,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/dezren39/mcpx/pkg/api"
+	"github.com/dezren39/mcpx/pkg/canon"
 	"github.com/dezren39/mcpx/pkg/config"
 	"github.com/dezren39/mcpx/pkg/shim"
 	"github.com/dezren39/mcpx/pkg/source"
@@ -64,7 +65,6 @@ func trustCommand(p *program) *cli.Command {
 				if err != nil {
 					return err
 				}
-				p.out().line("trusted %s as it is now; a change asks again", tilde(file.Path, dirs.Home))
 				return p.done(done)
 			})
 		},
@@ -88,12 +88,14 @@ func untrustCommand(p *program) *cli.Command {
 			if err != nil {
 				return err
 			}
+			if path, err = canon.Deepest(path); err != nil { // the file may be gone
+				return err
+			}
 			return p.withDaemon(c, func(client *api.Client) error {
 				done, err := client.Untrust(ctx, api.TrustRequest{File: path})
 				if err != nil {
 					return err
 				}
-				p.out().line("no longer trusted: %s", tilde(path, dirs.Home))
 				return p.done(done)
 			})
 		},
@@ -183,10 +185,10 @@ var loaderName = regexp.MustCompile(`^(LD_|DYLD_|NODE_OPTIONS$|PYTHON|PERL5|RUBY
 
 // askTrust asks a person. Without a terminal there is none to ask.
 func (p *program) askTrust(ctx context.Context, path string) error {
-	if !isTerminal(p.stdin) || !isTerminal(p.stdout) {
+	if !isTerminal(p.stdin) {
 		return &failure{msg: path + ": not trusted: there is no terminal to ask on", hint: "look at the file, then: mcpx trust --yes " + quote(path)}
 	}
-	fmt.Fprint(p.stdout, "Trust it to start these programs? [y/N] ")
+	fmt.Fprint(p.stderr, "trust it to start these programs? [y/N] ")
 	answer := make(chan string, 1)
 	go func() { // ends with the process if nobody answers
 		line, err := bufio.NewReader(p.stdin).ReadString('\n')

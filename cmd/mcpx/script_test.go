@@ -1,7 +1,9 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,7 +26,15 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			home, run := filepath.Join(env.WorkDir, "home"), filepath.Join(env.WorkDir, "run")
-			if err := os.MkdirAll(home, 0o700); err != nil {
+			if err := os.MkdirAll(filepath.Join(home, "bin"), 0o700); err != nil {
+				return err
+			}
+			// A config says "../../bin/mcpx" for this program.
+			self, err := os.Executable()
+			if err != nil {
+				return err
+			}
+			if err := os.Symlink(self, filepath.Join(home, "bin", "mcpx")); err != nil {
 				return err
 			}
 			env.Setenv("HOME", home)
@@ -33,9 +43,18 @@ func TestScripts(t *testing.T) {
 			env.Defer(func() { stopDaemon(t, run) })
 			return nil
 		},
+		Condition: func(cond string) (bool, error) {
+			if cond == "root" {
+				return os.Geteuid() == 0, nil
+			}
+			return false, errors.New("unknown condition")
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"masked": cmdMasked,
 			"code":   cmdCode,
+			"answer": cmdAnswer,
+			"stale":  cmdStale,
+			"empty":  cmdEmpty,
 		},
 	})
 }
@@ -69,6 +88,54 @@ func cmdMasked(ts *testscript.TestScript, neg bool, args []string) {
 		name += ".txt"
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o600))
+}
+
+// cmdAnswer writes the last command's answer to one request, so that answers can
+// be compared whatever order they came in.
+//
+//	answer ID FILE
+func cmdAnswer(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: answer ID FILE")
+	}
+	for line := range strings.Lines(ts.ReadFile("stdout")) {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+		}
+		if err := json.Unmarshal([]byte(line), &m); err == nil && m.Method == "" && string(m.ID) == args[0] {
+			ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(line), 0o600))
+			return
+		}
+	}
+	ts.Fatalf("no answer to %s", args[0])
+}
+
+// cmdStale leaves a socket that nobody listens on, as a killed daemon does.
+//
+//	stale SOCKET
+func cmdStale(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: stale SOCKET")
+	}
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: ts.MkAbs(args[0]), Net: "unix"})
+	ts.Check(err)
+	l.SetUnlinkOnClose(false)
+	ts.Check(l.Close())
+}
+
+// cmdEmpty fails for a directory that holds anything.
+//
+//	empty DIR
+func cmdEmpty(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: empty DIR")
+	}
+	entries, err := os.ReadDir(ts.MkAbs(args[0]))
+	ts.Check(err)
+	for _, e := range entries {
+		ts.Fatalf("%s is left in %s", e.Name(), args[0])
+	}
 }
 
 // cmdCode runs a program that must end with that exit code.
