@@ -24,20 +24,21 @@ type LimitError struct {
 	Waited time.Duration // 0 when waiting would have been in vain: open sessions own every place
 }
 
-// Error names the server, the limit's config key and how long the wait was.
+// Error names the server, the limit's config key and value, and how long the
+// wait was.
 func (e *LimitError) Error() string {
-	where := fmt.Sprintf("server %q: %s: ", e.Server, e.Key)
+	where := fmt.Sprintf("server %q: ", e.Server)
 	switch {
 	case e.Waited == 0:
-		return where + fmt.Sprintf("open sessions own all %d instances", e.Max)
+		return where + fmt.Sprintf("%s %d: open sessions own every instance", e.Key, e.Max)
 	case e.Key == string(bySharing):
-		return where + fmt.Sprintf("exclusive, and earlier calls took longer than %s", e.Waited)
+		return where + fmt.Sprintf("sharing: exclusive, and earlier calls took longer than %s", e.Waited)
 	case e.Key == string(byMaxStarts):
-		return where + fmt.Sprintf("%d other servers were starting for %s", e.Max, e.Waited)
+		return where + fmt.Sprintf("%s %d: other servers were starting for %s", e.Key, e.Max, e.Waited)
 	case e.Key == string(byPredecessor):
-		return where + fmt.Sprintf("its last process was not gone after %s", e.Waited)
+		return where + fmt.Sprintf("stop: its last process was not gone after %s", e.Waited)
 	}
-	return where + fmt.Sprintf("all %d instances were busy for %s", e.Max, e.Waited)
+	return where + fmt.Sprintf("%s %d: every instance was busy for %s", e.Key, e.Max, e.Waited)
 }
 
 // Hint says which setting to change.

@@ -154,12 +154,12 @@ func TestWaitingEndsWithAnErrorThatNamesTheLimit(t *testing.T) {
 		{
 			"max", 1, 64, 4, "cwd:/b",
 			LimitError{Server: "gopls", Key: "max", Max: 1, Waited: time.Minute},
-			`server "gopls": max: all 1 instances were busy for 1m0s`,
+			`server "gopls": max 1: every instance was busy for 1m0s`,
 		},
 		{
 			"daemon.maxInstances", 4, 1, 4, "cwd:/b",
 			LimitError{Server: "gopls", Key: "daemon.maxInstances", Max: 1, Waited: time.Minute},
-			`server "gopls": daemon.maxInstances: all 1 instances were busy for 1m0s`,
+			`server "gopls": daemon.maxInstances 1: every instance was busy for 1m0s`,
 		},
 	}
 	for _, tt := range tests {
@@ -208,7 +208,7 @@ func TestAnOpenSessionsOwnIsNeverEvicted(t *testing.T) {
 		use(t, p, "session:a", "session:b")
 		began := time.Now()
 		_, err := p.Acquire(t.Context(), at("session:c"), scope.CallContext{})
-		want := `server "browser": max: open sessions own all 2 instances`
+		want := `server "browser": max 2: open sessions own every instance`
 		if err == nil || err.Error() != want {
 			t.Errorf("Acquire: got %v, want %s", err, want)
 		}

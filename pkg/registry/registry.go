@@ -27,7 +27,7 @@ type Options struct {
 	Version string
 	Marker  string                                      // "<hash of runtime dir>.<epoch>"
 	Roots   func(key string) []roots.Root               // soft roots of the session that owns key; nil when unknown
-	Changed func(def config.Definition, kinds []string) // a server's lists differ from what was kept before, or nothing was
+	Changed func(def config.Definition, kinds []string) // a server's lists differ from what was kept before, or nothing was; it must not block
 	Log     *slog.Logger
 }
 
