@@ -101,7 +101,9 @@ func (d *Daemon) postReload(w http.ResponseWriter, _ *http.Request) {
 // refresh reads the config again and lets every session and pool follow it.
 func (d *Daemon) refresh(w http.ResponseWriter, message string) {
 	problems := d.loader.Reload()
-	live := slices.Collect(serversOf(d.loader.View("")))
+	own := d.loader.View("")
+	d.limits.Set(own.Daemon.MaxInstances, own.Daemon.MaxStarts)
+	live := slices.Collect(serversOf(own))
 	for _, c := range d.table.All() {
 		c.Refresh()
 		live = slices.AppendSeq(live, serversOf(d.loader.View(c.Snapshot().Dir)))

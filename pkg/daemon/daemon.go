@@ -46,6 +46,7 @@ type Daemon struct {
 	started time.Time
 	runtime *socket.Runtime
 	loader  *source.Loader
+	limits  *pool.Limits
 	servers *registry.Registry
 	table   *session.Table
 	world   *world
@@ -133,18 +134,19 @@ func assemble(ctx context.Context, o Options, rt *socket.Runtime, stop func()) (
 	}
 	d.wg.Go(wait)
 	d.world = newWorld(d.loader)
+	d.limits = pool.NewLimits(own.Daemon.MaxInstances, own.Daemon.MaxStarts)
 	d.servers = registry.New(registry.Options{
 		Child:   child.Options{Home: o.Dirs.Home, Base: environ, Grace: own.Daemon.StopGrace, Log: o.Log},
 		Home:    o.Dirs.Home,
 		Cache:   cacheDir,
-		Limits:  pool.NewLimits(own.Daemon.MaxInstances, own.Daemon.MaxStarts),
+		Limits:  d.limits,
 		Version: o.Version,
 		Marker:  marker(rt.Path(), d.epoch),
 		Roots:   d.softRoots,
 		Changed: d.listsChanged,
 		Log:     o.Log,
 	})
-	d.table = session.NewTable(sessionGrace, d.servers.EndSession)
+	d.table = session.NewTable(sessionGrace, d.servers.EndSession, d.servers.ResumeSession)
 	return d, nil
 }
 

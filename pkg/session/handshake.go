@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"slices"
 
-	"github.com/dezren39/mcpx/pkg/era"
 	"github.com/dezren39/mcpx/pkg/wire"
 )
 
@@ -86,7 +85,7 @@ func (c *Conn) greeting(s *spot) []byte {
 		return superset(c.o.Hello.Server, c.o.Version, host.protocol)
 	}
 	if cat, kept := c.o.Servers.Catalogue(s.verdict.server); kept {
-		return shape(cat.Handshake, c.o.Hello.Server, host.protocol)
+		return shape(cat.Handshake, host.protocol)
 	}
 	if s.certain(c.o.Home) {
 		ctx, cancel := context.WithTimeout(c.life, startWait)
@@ -96,7 +95,7 @@ func (c *Conn) greeting(s *spot) []byte {
 		lease, err := c.o.Servers.Acquire(ctx, s.verdict.server, cc)
 		if err == nil {
 			defer lease.Release()
-			return shape(lease.Mux().Handshake().Result, c.o.Hello.Server, host.protocol)
+			return shape(lease.Mux().Handshake().Initialize, host.protocol)
 		}
 		if ctx.Err() == nil {
 			c.note(err) // the first list will be answered with it
@@ -121,14 +120,7 @@ func superset(server, version, protocol string) []byte {
 
 // shape makes a server's own answer fit this host: its revision, and lists that
 // say when they change. Everything else stays as the server sent it.
-func shape(result []byte, server, protocol string) []byte {
-	if era.IsDiscover(result) {
-		legacy, err := era.InitializeFromDiscover(result, server)
-		if err != nil {
-			return superset(server, "", protocol)
-		}
-		result = legacy
-	}
+func shape(result []byte, protocol string) []byte {
 	if at, ok := wire.Member(result, "protocolVersion"); ok {
 		var own string
 		if json.Unmarshal(result[at.Start:at.End], &own) == nil && slices.Index(legacyVersions, own) < slices.Index(legacyVersions, protocol) {

@@ -273,7 +273,7 @@ func (c *Conn) enter(m *mux.Mux, stay bool) *port {
 	}
 	p := c.ports[m]
 	if p == nil {
-		p = &port{Port: m.Attach(c), on: m, lists: offered(m.Handshake().Result)}
+		p = &port{Port: m.Attach(c), on: m, lists: offered(m.Handshake().Initialize)}
 		c.ports[m] = p
 	}
 	p.inFlight++

@@ -12,22 +12,25 @@ import (
 type Table struct {
 	grace time.Duration // between a session's last connection and the end of what it owned
 	over  func(keys []string, grace time.Duration)
+	back  func(keys []string)
 
 	mu    sync.Mutex // guards what follows
 	conns map[*Conn]struct{}
 }
 
 // NewTable makes an empty table. over is called, without locks, with the
-// caller-owned keys (design D17) that nobody open owns any more.
-func NewTable(grace time.Duration, over func(keys []string, grace time.Duration)) *Table {
-	return &Table{grace: grace, over: over, conns: map[*Conn]struct{}{}}
+// caller-owned keys (design D17) that nobody open owns any more, and back with
+// those that somebody owns again.
+func NewTable(grace time.Duration, over func(keys []string, grace time.Duration), back func(keys []string)) *Table {
+	return &Table{grace: grace, over: over, back: back, conns: map[*Conn]struct{}{}}
 }
 
 // Add counts a connection in.
 func (t *Table) Add(c *Conn) {
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	t.conns[c] = struct{}{}
+	t.mu.Unlock()
+	t.back(ownedBy(c))
 }
 
 // Remove counts a connection out and ends what only it owned.
