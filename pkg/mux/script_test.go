@@ -1,0 +1,268 @@
+package mux
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/dezren39/mcpx/pkg/era"
+	"github.com/dezren39/mcpx/pkg/stdio"
+	"github.com/dezren39/mcpx/pkg/upstream"
+	"github.com/dezren39/mcpx/pkg/wire"
+)
+
+// TestScripts plays the conversations in testdata, each in a bubble. A line is
+//
+//	attach A | detach A         A is any host
+//	A sends LINE                a host's message
+//	A gets LINE                 the next that A got, exactly
+//	server sends LINE, gets LINE
+//	X gets nothing              and nothing more has come
+//	sleep 50ms
+//	timeout 1s                  of the requests that follow
+//	server modern               must come first
+//	server full                 takes no more lines; "server reads" takes them again
+//	server dies REASON
+//	released 2                  calls whose Done was called so far
+//	dropped 1                   Stats().Dropped
+//	changed tools               what OnListChanged told so far
+func TestScripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			script, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			synctest.Test(t, func(t *testing.T) {
+				play(t, strings.Split(string(script), "\n"))
+			})
+		})
+	}
+}
+
+type stage struct {
+	conn     *memConn
+	mux      *Mux
+	hosts    map[string]*host
+	timeout  time.Duration
+	released int
+	mu       sync.Mutex // guards changed
+	changed  []string
+}
+
+func play(t *testing.T, lines []string) {
+	s := &stage{conn: newMemConn(), hosts: map[string]*host{}}
+	for _, line := range lines {
+		if line == "server modern" {
+			s.conn.hs = upstream.Handshake{Era: upstream.Modern, Meta: era.Meta{ClientInfo: []byte(`{"name":"mcpx"}`)}}
+		}
+	}
+	s.mux = New(s.conn, Options{Server: "srv"})
+	s.mux.OnListChanged(func(kind string) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.changed = append(s.changed, kind)
+	})
+	for i, line := range lines {
+		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+			continue
+		}
+		synctest.Wait()
+		if err := s.do(line); err != nil {
+			t.Fatalf("line %d: %s\n%v", i+1, line, err)
+		}
+	}
+	synctest.Wait()
+	if len(s.conn.got) > 0 {
+		t.Errorf("the server also got %q", s.conn.got)
+	}
+	for name, h := range s.hosts {
+		if len(h.got) > 0 {
+			t.Errorf("%s also got %q", name, h.got)
+		}
+	}
+	s.conn.die(nil)
+	<-s.mux.Done()
+}
+
+func (s *stage) do(line string) error {
+	who, rest, _ := strings.Cut(line, " ")
+	switch who {
+	case "attach":
+		h := &host{}
+		h.port = s.mux.Attach(h)
+		s.hosts[rest] = h
+	case "detach":
+		s.hosts[rest].port.Detach()
+	case "sleep", "timeout":
+		d, err := time.ParseDuration(rest)
+		if who == "timeout" {
+			s.timeout = d
+		} else {
+			time.Sleep(d)
+		}
+		return err
+	case "released":
+		return same(rest, fmt.Sprint(s.released))
+	case "dropped":
+		return same(rest, fmt.Sprint(s.mux.Stats().Dropped))
+	case "changed":
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return same(rest, strings.Join(s.changed, " "))
+	case "server":
+		return s.server(rest)
+	default:
+		return s.host(s.hosts[who], rest)
+	}
+	return nil
+}
+
+func (s *stage) server(rest string) error {
+	verb, line, _ := strings.Cut(rest, " ")
+	switch verb {
+	case "gets":
+		return next(&s.conn.mu, &s.conn.got, line)
+	case "sends":
+		s.conn.out <- line
+	case "full", "reads":
+		s.conn.setFull(verb == "full")
+	case "dies":
+		s.conn.die(&upstream.Failure{Server: "srv", Msg: line, Exit: "exit status 9", Stderr: []string{"oh", "no"}})
+	}
+	return nil
+}
+
+func (s *stage) host(h *host, rest string) error {
+	if h == nil {
+		return errors.New("no such host")
+	}
+	verb, line, _ := strings.Cut(rest, " ")
+	if verb == "gets" {
+		return next(&h.mu, &h.got, line)
+	}
+	env, err := wire.Scan([]byte(line))
+	if err != nil {
+		return err
+	}
+	if env.Kind == wire.Notification {
+		return h.port.Notify(&env)
+	}
+	err = h.port.Request(&env, CallOptions{Timeout: s.timeout, Done: func() { s.released++ }})
+	if e, ok := errors.AsType[*Error](err); ok {
+		h.take(string(e.Append(nil, env.Bytes(env.ID))))
+	}
+	return nil
+}
+
+// next compares with the first line of a queue, and takes it off.
+func next(mu *sync.Mutex, queue *[]string, want string) error {
+	mu.Lock()
+	defer mu.Unlock()
+	got := "nothing"
+	if len(*queue) > 0 {
+		got = (*queue)[0]
+		*queue = (*queue)[1:]
+	}
+	return same(want, got)
+}
+
+func same(want, got string) error {
+	if got != want {
+		return fmt.Errorf("got  %s\nwant %s", got, want)
+	}
+	return nil
+}
+
+// host is a session.
+type host struct {
+	port *Port
+	mu   sync.Mutex // guards got
+	got  []string
+}
+
+func (h *host) Response(_ string, line []byte)     { h.take(string(line)) }
+func (h *host) Notification(_ string, line []byte) { h.take(string(line)) }
+
+func (h *host) take(line string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.got = append(h.got, strings.TrimSuffix(line, "\n"))
+}
+
+// memConn is an upstream in memory.
+type memConn struct {
+	hs   upstream.Handshake
+	out  chan string
+	dead chan struct{}
+
+	mu      sync.Mutex // guards what follows
+	got     []string
+	full    bool
+	failure error
+}
+
+func newMemConn() *memConn {
+	return &memConn{hs: upstream.Handshake{Era: upstream.Legacy}, out: make(chan string, 100), dead: make(chan struct{})}
+}
+
+func (c *memConn) Handshake() upstream.Handshake { return c.hs }
+
+func (c *memConn) Write(lines []byte) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.full {
+		return stdio.ErrFull
+	}
+	c.got = append(c.got, strings.Split(strings.TrimSuffix(string(lines), "\n"), "\n")...)
+	return nil
+}
+
+func (c *memConn) setFull(full bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.full = full
+}
+
+func (c *memConn) Serve(handle func(*wire.Envelope)) error {
+	for {
+		select {
+		case line := <-c.out:
+			env, err := wire.Scan([]byte(line))
+			if err != nil {
+				return fmt.Errorf("bad line in a test: %w", err)
+			}
+			handle(&env)
+		case <-c.dead:
+			return c.Failure()
+		}
+	}
+}
+
+func (c *memConn) Failure() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.failure
+}
+
+// die ends Serve; only the first death counts.
+func (c *memConn) die(failure error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	select {
+	case <-c.dead:
+	default:
+		c.failure = failure
+		close(c.dead)
+	}
+}
