@@ -216,12 +216,13 @@ func (a *attached) say(line api.ShimLine) {
 // enter counts a session in; false when the daemon is stopping.
 func (d *Daemon) enter(a *attached) bool {
 	d.mu.Lock()
-	defer d.mu.Unlock()
 	if d.quit {
+		d.mu.Unlock()
 		return false
 	}
 	d.open[a] = struct{}{}
 	d.idle = time.Time{}
+	d.mu.Unlock()
 	d.table.Add(a.conn)
 	return true
 }
