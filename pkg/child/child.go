@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"sync"
 	"time"
 
 	"github.com/dezren39/mcpx/pkg/proc"
@@ -17,7 +18,7 @@ import (
 type Options struct {
 	Home     string                                      // where a plan without Dir runs
 	Base     func(ctx context.Context) ([]string, error) // the base environment (design D15); may wait for the login shell; nil means this process's own
-	Marker   string                                      // value of MCPX_INSTANCE
+	Marker   string                                      // value of MCPX_INSTANCE, of this start alone: Stop ends whoever carries it
 	Grace    time.Duration                               // of each step of the stop ladder; 0 means 5 s
 	OnStderr func(line string)                           // called for each line as the server wrote it, in order; it must not block
 	Log      *slog.Logger                                // nil means no log
@@ -51,6 +52,7 @@ type Process struct {
 	done    chan struct{} // closed when all is read and reaped; exit is set before
 	exit    string
 
+	wg  sync.WaitGroup  // drain, watch and keep
 	kin map[proc.ID]int // relatives seen so far and their groups; keep's alone
 }
 

@@ -105,10 +105,9 @@ func launch(cmd *exec.Cmd, server string, o Options) (*Process, error) {
 	p.quit = sync.OnceFunc(func() { close(p.quitting) })
 	p.hurry = sync.OnceFunc(func() { close(p.hurried) })
 	p.ended = sync.OnceFunc(func() { close(p.over) })
-	// keep waits for the other two, and Stop for keep.
-	go p.drain(o.OnStderr)
-	go p.watch()
-	go p.keep()
+	p.wg.Go(func() { p.drain(o.OnStderr) })
+	p.wg.Go(p.watch)
+	p.wg.Go(p.keep)
 	return p, nil
 }
 

@@ -32,6 +32,9 @@ func (p *Process) Stop(ctx context.Context) error {
 		p.hurry()
 		<-p.over
 	}
+	if p.hasExited() {
+		p.wg.Wait()
+	}
 	_ = p.stdin.Close()
 	_ = p.stdout.Close()
 	return p.escaped
