@@ -33,7 +33,7 @@ type definition struct {
 // part, whether a project file set it (threat T6), and the mcpx keys that a
 // running process cannot take on. Limits, timeouts, tool lists and descriptions
 // are no part of it, so changing them restarts nothing (design §3). It is
-// computed anew at each call, in about 2 µs.
+// computed anew at each call, in a few microseconds.
 func (r *Resolved) Definition() Definition {
 	d := definition{
 		Command: r.Command, Args: r.Args, Env: r.Env, Cwd: r.Cwd,

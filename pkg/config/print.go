@@ -3,7 +3,6 @@ package config
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 )
 
 // Print writes the merged view as a config file that says the same: every key
@@ -93,5 +92,5 @@ func (c *Config) Sources() []Source {
 			all = append(all, Source{name, field, r.Origins[field]})
 		}
 	}
-	return slices.Clip(all)
+	return all
 }

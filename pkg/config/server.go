@@ -54,7 +54,7 @@ func (d *decoder) oneLine(v hujson.Value) string {
 func (d *decoder) checkServer(s *RawServer) {
 	d.checkDestination(s)
 	d.checkDisabled(s)
-	d.checkTexts(s)
+	d.checkValues(s)
 	if _, set := d.at["url"]; set {
 		d.checkRemote(s)
 	} else {
@@ -116,9 +116,10 @@ func (d *decoder) checkDisabled(s *RawServer) {
 	d.at["mcpx.disabled"] = d.at["disabled"]
 }
 
-// checkTexts goes through every string that reaches the server.
-func (d *decoder) checkTexts(s *RawServer) {
-	for field, v := range s.texts() {
+// checkValues goes through every string that reaches the server.
+func (d *decoder) checkValues(s *RawServer) {
+	for _, one := range s.values() {
+		field, v := one.field, one.text
 		if strings.ContainsRune(v, 0) {
 			d.reportAt(field, fault{msg: "holds a NUL character", hint: "no program can be passed one"})
 			continue

@@ -74,6 +74,8 @@ func (t *text) tree() (hujson.Value, *Problem) {
 	}
 	switch {
 	case strings.HasSuffix(p.Msg, "unexpected EOF"):
+		end := t.origin(len(bytes.TrimRight(t.src, " \t\r\n")))
+		p.Line, p.Col = end.Line, end.Col
 		p.Msg, p.Hint = "the file ends in the middle", "close what is open: a brace, bracket, quote or comment"
 	case strings.HasPrefix(p.Msg, "invalid literal"):
 		// The parser quotes the literal, which may be a secret (threat T28).

@@ -52,7 +52,7 @@ func TestABrokenFileSaysWhereItBreaks(t *testing.T) {
 		{"nothing in it", " \n", `f.json:1:1: the file is empty
   write { "mcpServers": {} }
 `},
-		{"it ends in the middle", "{\n\"mcpServers\": {", `f.json:3:1: the file ends in the middle
+		{"it ends in the middle", "{\n\"mcpServers\": {", `f.json:2:16: the file ends in the middle
   close what is open: a brace, bracket, quote or comment
 `},
 		{"a missing comma", "{\n\"a\": 1\n\"b\": 2}", `f.json:3:1: invalid character '"' after object value (expecting ',' or '}')
@@ -95,7 +95,7 @@ func TestDepthIgnoresStringsAndComments(t *testing.T) {
 // A file is parsed before anybody trusts it:
 // shapes that cost more than their length would hold every session up.
 func TestParseOfALargeFileTakesNoTime(t *testing.T) {
-	fill := func(pattern string) string { return strings.Repeat(pattern, (1<<18)/len(pattern)) }
+	fill := func(pattern string) string { return strings.Repeat(pattern, (1<<17)/len(pattern)) }
 	for name, src := range map[string]string{
 		"arguments on one line":    servers(`"a": {"command": "x", "args": [` + fill(`"",`) + `]}`),
 		"the same key":             servers(`"a": {"command": "x", "mcpx": {` + fill(`"max": 1,`) + `}}`),

@@ -14,7 +14,8 @@ import (
 func (m *merger) checkTogether(r *Resolved, l *layer) {
 	rooted := slices.Contains([]scope.Scope{scope.Repo, scope.Worktree, scope.Cwd}, r.Scope)
 	wide := slices.Contains([]scope.Scope{scope.Global, scope.Repo, scope.Worktree}, r.Scope)
-	for field, v := range l.raw.texts() {
+	for _, one := range l.raw.values() {
+		field, v := one.field, one.text
 		// A spawn error besides (record 0004 §4): here it only warns, since a
 		// nearer file may give the scope that has a root.
 		if !rooted && substituted(field) && uses(v, "root") {

@@ -99,6 +99,9 @@ func asProblem(path string, err error) *config.Problem {
 	if p, ok := errors.AsType[config.Problem](err); ok {
 		return &p
 	}
+	if fi, lerr := os.Lstat(path); lerr == nil && fi.Mode()&fs.ModeSymlink != 0 {
+		return refusal(path, "is a link that leads out of its directory: "+reason(err), "put the file itself there")
+	}
 	return refusal(path, reason(err), "make it readable")
 }
 

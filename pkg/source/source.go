@@ -4,6 +4,8 @@ package source
 
 import (
 	"maps"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -43,8 +45,15 @@ type generation struct {
 	same  map[string]*config.Config // by the project files that take part
 }
 
-// New makes a loader. It reads nothing yet.
+// New makes a loader. It reads nothing yet. Relative explicit files are
+// relative to where the process stands now.
 func New(o Options) *Loader {
+	o.Explicit = slices.Clone(o.Explicit)
+	for i, path := range o.Explicit {
+		if abs, err := filepath.Abs(path); err == nil {
+			o.Explicit[i] = abs
+		}
+	}
 	if o.System == "" {
 		o.System = "/etc/mcpx/config.json"
 	}

@@ -70,6 +70,9 @@ func (l *Loader) Trust(path, sha256 string) error {
 		return err
 	}
 	defer root.Close()
+	if file.Config.Broken {
+		return file.Config.Problems()[0]
+	}
 	if file.SHA256 != sha256 {
 		return *refusal(path, "changed since it was shown", "look at it again: mcpx trust "+path)
 	}
