@@ -40,6 +40,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("HOME", home)
 			env.Setenv("MCPX_RUNTIME_DIR", run)
 			env.Setenv("LANG", "C.UTF-8")
+			env.Setenv("GORACE", "atexit_sleep_ms=0") // each command would wait a second for reports
 			env.Defer(func() { stopDaemon(t, run) })
 			return nil
 		},
