@@ -84,30 +84,13 @@ func checkFiles(dirs place.Dirs, names []string) (*config.Config, error) {
 		if err != nil {
 			return nil, err
 		}
-		file, problems := config.Parse(name, tierOf(dirs, name), data)
+		file, _ := config.Parse(name, tierOf(dirs, name), data) // the view has its problems, too
+		view := config.Merge(file)
 		all.Files = append(all.Files, name)
-		if file == nil {
-			all.Problems = append(all.Problems, problems...)
-			continue
-		}
-		merged := config.Merge(file)
-		all.Names = append(all.Names, merged.Names...)
-		all.Problems = append(all.Problems, union(problems, merged.Problems)...)
+		all.Names = append(all.Names, view.Names...)
+		all.Problems = append(all.Problems, view.Problems...)
 	}
 	return all, nil
-}
-
-// union keeps each problem once; merging may or may not carry those of parsing.
-func union(a, b config.Problems) config.Problems {
-	seen := map[config.Problem]bool{}
-	var all config.Problems
-	for _, q := range append(append(config.Problems{}, a...), b...) {
-		if !seen[q] {
-			seen[q] = true
-			all = append(all, q)
-		}
-	}
-	return all
 }
 
 // tierOf is what a file would be where it lies: one called .mcpx.json is a

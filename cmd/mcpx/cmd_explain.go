@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v3"
 
@@ -115,14 +117,24 @@ func (p *program) explainText(v *view, list []explained, s *api.Status) error {
 		out.table(t)
 		failed = failed || e.err != nil
 	}
+	if s != nil && !slices.ContainsFunc(s.Daemon.Config, v.reads) && len(s.Daemon.Config) > 0 {
+		p.err().line("mcpx: the daemon that runs was started with another config: %s", strings.Join(s.Daemon.Config, " "))
+		p.err().hint("what is explained here holds once it is stopped: mcpx stop")
+	}
 	if failed {
 		return exitCode(1)
 	}
 	return nil
 }
 
+// reads reports whether file takes part in the view.
+func (v *view) reads(file string) bool { return slices.Contains(v.cfg.Files, file) }
+
 // now is what the running daemon says about the same key.
 func (e *explained) now(s *api.Status) string {
+	if !e.Visible {
+		return "not running: it is disabled"
+	}
 	if s == nil {
 		return "no daemon runs"
 	}

@@ -43,6 +43,12 @@ func flagMisuse(_ context.Context, c *cli.Command, err error, _ bool) error {
 }
 
 func meant(c *cli.Command, flag string) string {
+	if c == c.Root() {
+		if near := nearest(flag, commandNames(c)); near != "" {
+			return fmt.Sprintf("did you mean mcpx %s?", near)
+		}
+		return "all commands: mcpx help"
+	}
 	var names []string
 	for _, f := range c.Flags {
 		names = append(names, f.Names()...)
@@ -61,14 +67,8 @@ func dashed(flag string) string {
 }
 
 func unknownCommand(root *cli.Command, name string) error {
-	var names []string
-	for _, c := range root.Commands {
-		if !c.Hidden {
-			names = append(names, c.Name)
-		}
-	}
 	hint := "all commands: mcpx help"
-	if near := nearest(name, names); near != "" {
+	if near := nearest(name, commandNames(root)); near != "" {
 		hint = fmt.Sprintf("did you mean mcpx %s?", near)
 	}
 	return misuse(hint, "unknown command %q", name)

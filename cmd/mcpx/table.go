@@ -16,7 +16,6 @@ type tone string
 
 const (
 	plain  tone = ""
-	bold   tone = "1"
 	dim    tone = "2"
 	red    tone = "31"
 	green  tone = "32"
