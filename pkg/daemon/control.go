@@ -158,6 +158,7 @@ func (d *Daemon) knows(server string) bool {
 func (d *Daemon) postStop(w http.ResponseWriter, r *http.Request) {
 	d.o.Log.Info("asked to stop", "pid", peer(r).PID)
 	api.WriteJSON(w, http.StatusOK, api.Done{Message: "stopping"})
+	_ = http.NewResponseController(w).Flush() // an idle daemon is gone before this function's return would send it
 	d.stop()
 }
 

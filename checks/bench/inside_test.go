@@ -1,0 +1,99 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"testing"
+
+	"github.com/dezren39/mcpx/pkg/api"
+	"github.com/dezren39/mcpx/pkg/child"
+	"github.com/dezren39/mcpx/pkg/config"
+	"github.com/dezren39/mcpx/pkg/pool"
+	"github.com/dezren39/mcpx/pkg/proc"
+	"github.com/dezren39/mcpx/pkg/registry"
+	"github.com/dezren39/mcpx/pkg/scope"
+	"github.com/dezren39/mcpx/pkg/session"
+	"github.com/dezren39/mcpx/pkg/stdio"
+)
+
+// BenchmarkInside is the daemon's part of a call alone, in this process: what it
+// allocates, and, with -cpuprofile or -memprofile, where. The driver allocates
+// nothing. At most 10 allocations and 1 KB are the aim (design D7).
+func BenchmarkInside(b *testing.B) {
+	for _, size := range []int{64, 64 << 10} {
+		b.Run(fmt.Sprintf("%dB", size), func(b *testing.B) {
+			tail := call(size)
+			h := ready(inside(b), tail)
+			b.ReportAllocs()
+			for b.Loop() {
+				h.roundTrip(tail)
+			}
+		})
+	}
+}
+
+// inside joins a session to a registry as the daemon does, in this process. The
+// server alone is another.
+func inside(t testing.TB) *host {
+	t.Helper()
+	view := config.Merge(parsed(t, fmt.Sprintf(`{"mcpServers": {"raw": {"command": %q, "args": ["raw"]}}}`, echo)))
+	servers := registry.New(registry.Options{
+		Child:  child.Options{Home: t.TempDir()},
+		Limits: pool.NewLimits(8, 8),
+	})
+	in, hostIn := pipe(t)
+	hostOut, out := pipe(t)
+	w := stdio.NewWriter(out, 0)
+	conn := session.New(w, session.Options{
+		Hello:   api.Hello{API: api.Version, Server: "raw"},
+		Servers: servers, World: still{view}, Log: slog.New(slog.DiscardHandler),
+		CallID: func() string { return "1" },
+	})
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		if err := conn.Serve(in); err != nil {
+			t.Errorf("the session ended: %v", err)
+		}
+		w.Close()
+		_ = out.Close()
+	})
+	h := newHost(t, hostIn, hostOut)
+	t.Cleanup(func() {
+		h.close()
+		serving.Wait()
+		_ = in.Close()
+		if err := servers.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return h
+}
+
+func parsed(t testing.TB, text string) *config.File {
+	t.Helper()
+	f, problems := config.Parse("config.json", config.User, []byte(text))
+	for _, p := range problems {
+		t.Fatal(p)
+	}
+	return f
+}
+
+func pipe(t testing.TB) (r, w *os.File) {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, w
+}
+
+// still is a world in which nothing moves.
+type still struct{ view *config.Config }
+
+func (s still) View(string) *config.Config                       { return s.view }
+func (s still) Locate(context.Context, string, string) scope.Git { return scope.Git{} }
+func (s still) Canon(path string) (string, error)                { return path, nil }
+func (s still) Stands(proc.ID) (string, bool)                    { return "", true }

@@ -1,0 +1,63 @@
+// Package bench measures what mcpx costs beside the direct path, in the same
+// run: go test -bench . ./checks/bench. The host side is a driver that writes a
+// line and reads a line, so that both paths pay the same for it. On a machine
+// that does other things too, only the ratios and the medians say something.
+//
+// The figures of a benchmark named .../mcpx: p50-µs and p99-µs are of a round
+// trip, x-direct is its median over that of direct calls made in turn with it,
+// cpu-µs/call is what the daemon used, shim-µs/call what the sleeping shim did.
+package bench
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/dezren39/mcpx/checks/rig"
+)
+
+// The programs under test, built once.
+var mcpx, echo string
+
+func TestMain(m *testing.M) {
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "bench")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	if err := os.Setenv("CGO_ENABLED", "0"); err != nil { // as it is shipped
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	bins, err := rig.Build(dir, "github.com/dezren39/mcpx/cmd/mcpx", "github.com/dezren39/mcpx/checks/bench/echo")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	mcpx, echo = bins[0], bins[1]
+	return m.Run()
+}
+
+// newRig is a machine with the two servers sdk and raw.
+func newRig(t testing.TB) *rig.Rig {
+	return rig.New(t, mcpx, fmt.Sprintf(
+		`{"mcpServers": {"sdk": {"command": %[1]q}, "raw": {"command": %[1]q, "args": ["raw"]}}}`, echo))
+}
+
+// direct starts the server itself, as a host without mcpx does.
+func direct(t testing.TB, server string, by plumbing) *host {
+	if server == "raw" {
+		return start(t, by, os.Environ(), echo, "raw")
+	}
+	return start(t, by, os.Environ(), echo)
+}
+
+// through starts a connect to the server.
+func through(r *rig.Rig, server string, by plumbing) *host {
+	return start(r.T, by, r.Env, r.Bin, "connect", server)
+}
