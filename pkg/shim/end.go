@@ -95,12 +95,15 @@ func (e *end) wait(ctx context.Context) {
 	}
 }
 
-// restore gives the host's descriptor the flags it had: of a socket, the daemon
-// shares them with us and with whoever started us.
-func (e *end) restore() {
+// release gives the host's descriptor the flags it had, which of a socket the
+// daemon shares with us and with whoever started us, and closes our own pipe.
+func (e *end) release() {
 	if e.own == nil {
 		fcntl(e.host, unix.F_SETFL, e.flags)
+		return
 	}
+	e.handed.Close()
+	e.own.Close()
 }
 
 // fcntl leaves the file in the mode it is in, unlike its Fd method.

@@ -1,6 +1,7 @@
 package shim
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -14,10 +15,8 @@ import (
 	"github.com/dezren39/mcpx/pkg/api"
 )
 
-const (
-	maxLine = 16 << 10 // bytes: a line of the response's head, or of the daemon
-	maxBody = 64 << 10 // bytes of an error's body
-)
+// maxBody is the most that is read of an error's body, in bytes.
+const maxBody = 64 << 10
 
 // hello asks for a session. The request is written by hand, as is the answer
 // read: net/http would keep more memory than the rest of a sleeping shim.
@@ -32,7 +31,7 @@ func (w *wire) hello() error {
 	if _, err := w.conn.Write(request); err != nil {
 		return err
 	}
-	status, length, err := w.head()
+	status, length, err := head(w.lines)
 	switch {
 	case err != nil:
 		return err
@@ -49,12 +48,15 @@ func (w *wire) hello() error {
 	return api.ReadError(status, answer)
 }
 
-// head reads the response up to its body.
-func (w *wire) head() (status int, length int64, err error) {
+// head reads a response up to its body, and its length as far as it is told.
+func head(r *bufio.Reader) (status int, length int64, err error) {
 	length = maxBody
 	for first := true; ; first = false {
-		line, err := w.lines.ReadSlice('\n')
-		if err != nil {
+		line, err := r.ReadSlice('\n')
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			return 0, 0, notMcpx()
+		case err != nil:
 			return 0, 0, err
 		}
 		line = bytes.TrimRight(line, "\r\n")

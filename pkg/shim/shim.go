@@ -5,6 +5,7 @@ package shim
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"os/signal"
@@ -56,18 +57,28 @@ func Run(ctx context.Context, o Options) (int, error) {
 	ctx, stop := signal.NotifyContext(ctx, endings()...)
 	defer stop()
 	// A host may close its end of our stderr; writing there must not kill us.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	broken := make(chan os.Signal, 1)
+	signal.Notify(broken, syscall.SIGPIPE)
+	defer signal.Stop(broken)
 
+	code, err := run(ctx, o)
+	if ctx.Err() != nil {
+		return 0, nil
+	}
+	return code, err
+}
+
+func run(ctx context.Context, o Options) (int, error) {
 	in, err := newInput(o.Stdin)
 	if err != nil {
 		return 1, err
 	}
-	defer in.restore()
+	defer in.release()
 	out, err := newOutput(o.Stdout)
 	if err != nil {
 		return 1, err
 	}
-	defer out.restore()
+	defer out.release()
 	capsule, err := socket.NewCapsule()
 	if err != nil {
 		return 1, err
@@ -76,25 +87,20 @@ func Run(ctx context.Context, o Options) (int, error) {
 
 	w := &wire{o: o, files: []*os.File{in.handed, out.handed, capsule}}
 	defer w.close()
-	stopOnEnd := context.AfterFunc(ctx, w.close)
-	defer stopOnEnd()
-	err = w.attach(ctx)
-	code := 0
-	if err == nil {
-		in.start()
-		out.start()
-		debug.FreeOSMemory() // from here on we sleep, one of many
-		code, err = w.sleep()
-		w.close() // the daemon lets go of our pipes now, if it has not yet
-		out.wait(ctx)
-	}
-	switch {
-	case ctx.Err() != nil:
-		return 0, nil
-	case err != nil:
+	defer context.AfterFunc(ctx, w.close)()
+	if err := w.attach(ctx); err != nil {
+		if code, ok := errors.AsType[exit](err); ok {
+			return int(code), nil
+		}
 		return 1, err
 	}
-	return code, nil
+	in.start()
+	out.start()
+	debug.FreeOSMemory() // from here on we sleep, one of many
+	code, err := w.sleep()
+	w.close() // the daemon lets go of our pipes now, if it has not yet
+	out.wait(ctx)
+	return code, err
 }
 
 // endings are the signals that end us, but those we were told to ignore (nohup).

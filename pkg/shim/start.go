@@ -62,28 +62,33 @@ func (o Options) connect(ctx context.Context, rt *socket.Runtime) (*net.UnixConn
 	return o.launch(ctx, rt)
 }
 
-// launch starts a daemon and waits until it answers. One that gives up while
-// another holds the daemon lock came too early: the other is on its way out, or
-// about to listen.
+// launch starts a daemon and waits until it answers. While another process
+// holds the daemon lock, none is started: that one is on its way out, or about
+// to listen (report L2).
 func (o Options) launch(ctx context.Context, rt *socket.Runtime) (*net.UnixConn, error) {
 	program, err := o.program()
 	if err != nil {
 		return nil, err
 	}
 	for {
-		log, err := openLog(o.Dirs.State)
-		if err != nil {
-			return nil, err
-		}
-		c, err := o.startOnce(ctx, rt, program, log)
-		log.Close()
-		if _, early := errors.AsType[*earlyExit](err); !early || !daemonElsewhere(rt) {
-			return c, err
+		if !daemonElsewhere(rt) {
+			c, err := o.startOnce(ctx, rt, program)
+			if _, early := errors.AsType[*earlyExit](err); !early || !daemonElsewhere(rt) {
+				return c, err
+			}
 		}
 		select {
-		case <-time.After(100 * time.Millisecond):
+		case <-time.After(20 * time.Millisecond):
 		case <-ctx.Done():
-			return nil, err
+			return nil, &fault{
+				msg:  "a daemon holds the lock in " + rt.Path() + " but does not answer",
+				hint: "it may be starting or stopping; see: mcpx status",
+				err:  ctx.Err(),
+			}
+		}
+		c, err := rt.Dial(socket.Attach)
+		if !errors.Is(err, socket.ErrNoDaemon) {
+			return c, err
 		}
 	}
 }
@@ -99,7 +104,12 @@ func daemonElsewhere(rt *socket.Runtime) bool {
 // earlyExit is a daemon that ended before it answered.
 type earlyExit struct{ fault }
 
-func (o Options) startOnce(ctx context.Context, rt *socket.Runtime, program string, log *logFile) (*net.UnixConn, error) {
+func (o Options) startOnce(ctx context.Context, rt *socket.Runtime, program string) (*net.UnixConn, error) {
+	log, err := openLog(o.Dirs.State)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
 	cmd := exec.Cmd{
 		Path:        program,
 		Args:        []string{program, "daemon", "--autostarted", "--runtime-dir", rt.Path()},

@@ -98,12 +98,14 @@ func (w *wire) sleep() (int, error) {
 	for {
 		line, err := w.next()
 		switch {
-		case err != nil || line.Drain:
+		case line.Drain || gone(err) == errGone:
 			return 1, &fault{
 				msg:  "the daemon ended; this connection ends with it",
 				hint: "reconnect this server in the host, or start the host again",
-				err:  err,
+				err:  errGone,
 			}
+		case err != nil:
+			return 1, err
 		case line.End != nil:
 			return *line.End, nil
 		}
@@ -113,9 +115,9 @@ func (w *wire) sleep() (int, error) {
 // next reads one line of the daemon, and prints it if that is what it asks for.
 func (w *wire) next() (api.ShimLine, error) {
 	var line api.ShimLine
-	text, err := w.lines.ReadSlice('\n')
+	text, err := w.lines.ReadBytes('\n')
 	if err != nil {
-		return line, err // a line longer than the buffer too: no daemon sends one
+		return line, err
 	}
 	if err := json.Unmarshal(text, &line); err != nil {
 		return line, fmt.Errorf("a line of the daemon: %w", err)
@@ -138,7 +140,7 @@ func (w *wire) use(conn *net.UnixConn) bool {
 		return false
 	}
 	w.conn = conn
-	w.lines = bufio.NewReaderSize(conn, maxLine)
+	w.lines = bufio.NewReader(conn)
 	return true
 }
 
