@@ -14,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/dezren39/mcpx/pkg/api"
+	"github.com/dezren39/mcpx/pkg/socket"
 )
 
 // TestScripts runs the program as its users do. Each script has a home and a
@@ -41,7 +42,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("MCPX_RUNTIME_DIR", run)
 			env.Setenv("LANG", "C.UTF-8")
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // each command would wait a second for reports
-			env.Defer(func() { stopDaemon(t, run) })
+			env.Defer(func() { stopDaemons(t, env.WorkDir) })
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {
@@ -60,15 +61,25 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// stopDaemon ends what a script has started.
-func stopDaemon(t *testing.T, runtimeDir string) {
-	client, err := api.Open(runtimeDir)
+// stopDaemons ends what a script has started, wherever it put the sockets.
+func stopDaemons(t *testing.T, workDir string) {
+	sockets, err := filepath.Glob(filepath.Join(workDir, "*", socket.Control))
 	if err != nil {
-		return // none runs, or the script made a directory that none could run in
+		t.Error(err)
 	}
-	defer client.Close()
-	if err := client.Stop(t.Context()); err != nil && !errors.Is(err, os.ErrClosed) {
-		t.Errorf("stopping the script's daemon: %v", err)
+	for _, s := range sockets {
+		client, err := api.Open(filepath.Dir(s))
+		if errors.Is(err, socket.ErrNoDaemon) {
+			continue // a stale socket
+		}
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if err := client.Stop(t.Context()); err != nil && !errors.Is(err, socket.ErrNoDaemon) {
+			t.Errorf("stopping the script's daemon: %v", err)
+		}
+		client.Close()
 	}
 }
 
