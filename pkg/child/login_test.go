@@ -33,7 +33,7 @@ func TestLoginShells(t *testing.T) {
 		{"with noise before and after", "zsh", `echo "Welcome! <mcpx>/evil"; printf '</mcpx>'; echo oops >&2; PATH=/opt/t:$PATH; eval "$4"; echo bye`, "/opt/t" + start},
 		{"with noise that has no newline", "zsh", `printf '\033]0;title\007'; PATH=/opt/t:$PATH; eval "$4"`, "/opt/t" + start},
 		{"that fails after it has answered", "zsh", `PATH=/opt/t:$PATH; eval "$4"; exit 9`, "/opt/t" + start},
-		{"with a process that holds its pipe", "bash", `sleep 60 & PATH=/opt/t:$PATH; eval "$4"`, "/opt/t" + start},
+		{"with a process that holds its pipe", "bash", `sleep 600 & PATH=/opt/t:$PATH; eval "$4"`, "/opt/t" + start},
 		{"that never runs the command", "bash", `exit 0`, "shell SHELL: ended without an answer"},
 		{"that fails before", "bash", `exit 4`, "shell SHELL: exit status 4"},
 		{"that never ceases to talk", "bash", `while echo noise; do :; done`, "shell SHELL: ended without an answer"},
@@ -55,8 +55,8 @@ func TestLoginShells(t *testing.T) {
 }
 
 func TestLoginShellThatHangs(t *testing.T) {
-	file := t.TempDir() + "/group"
-	shell := fakeShell(t, "bash", "echo $$ >"+file+"\nsleep 60\n"+`eval "$4"`)
+	witness, allGone := newWitness(t)
+	shell := fakeShell(t, "bash", "exec 9>"+witness+"\nsleep 60\n"+`eval "$4"`)
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
 	var log strings.Builder
@@ -68,7 +68,7 @@ func TestLoginShellThatHangs(t *testing.T) {
 	if want := `msg="login shell told no PATH" err="shell ` + shell + `: context deadline exceeded"`; !strings.Contains(log.String(), want) {
 		t.Errorf("log: got %q, want %s in it", log.String(), want)
 	}
-	checkGroupGone(t, file)
+	allGone()
 }
 
 func TestLoginShellIsAskedAsALogin(t *testing.T) {

@@ -2,7 +2,7 @@ package child
 
 import (
 	"context"
-	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -144,9 +144,9 @@ func TestSecretCommandThatIsNotFound(t *testing.T) {
 
 // A command that never answers is ended, with what it started.
 func TestSecretCommandThatHangs(t *testing.T) {
-	file := t.TempDir() + "/group"
+	witness, allGone := newWitness(t)
 	p := plan("report")
-	p.Secrets = map[string]config.Secret{"TOKEN": {Command: []string{"sh", "-c", "echo $$ >" + file + "; sleep 60; echo done"}}}
+	p.Secrets = map[string]config.Secret{"TOKEN": {Command: []string{"sh", "-c", "exec 9>" + witness + "; sleep 60; echo done"}}}
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
 	_, err := Start(ctx, p, options(t))
@@ -154,20 +154,26 @@ func TestSecretCommandThatHangs(t *testing.T) {
 	if diff := cmp.Diff(error(want), err); diff != "" {
 		t.Errorf("Start (-want +got):\n%s", diff)
 	}
-	checkGroupGone(t, file)
+	allGone()
 }
 
-// checkGroupGone fails when a process of the group named in file lives.
-func checkGroupGone(t *testing.T, file string) {
+// newWitness is a fifo for processes to hold open: allGone fails unless they end.
+func newWitness(t *testing.T) (file string, allGone func()) {
 	t.Helper()
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(errors.Join(errors.New("the shell did not get to its first line"), err))
+	file = t.TempDir() + "/witness"
+	if err := syscall.Mkfifo(file, 0o600); err != nil {
+		t.Fatal(err)
 	}
-	group := pidIn(t, strings.TrimSpace(string(data)))
-	for _, p := range table(t) {
-		if p.group == group && p.state != "Z" {
-			t.Errorf("lives on: %+v", p)
+	r, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	return file, func() {
+		t.Helper()
+		_ = r.SetReadDeadline(time.Now().Add(5 * time.Second))
+		if _, err := io.ReadAll(r); err != nil {
+			t.Errorf("waiting for the processes to end: %v", err)
 		}
 	}
 }
