@@ -153,17 +153,17 @@ func assemble(ctx context.Context, o Options, rt *socket.Runtime, stop func()) (
 // run serves until the end, then takes everything down in order: no new
 // sessions, shims told, calls ended, children stopped, sockets gone.
 func (d *Daemon) run(ctx context.Context) error {
-	attach, err := d.runtime.Listen(socket.Attach)
+	control, err := d.runtime.Listen(socket.Control)
 	if err != nil {
 		return errors.Join(err, d.servers.Close(ctx))
 	}
-	control, err := d.runtime.Listen(socket.Control)
+	attach, err := d.runtime.Listen(socket.Attach) // last: whoever can attach can also ask for status
 	if err != nil {
-		return errors.Join(err, attach.Close(), d.servers.Close(ctx))
+		return errors.Join(err, control.Close(), d.servers.Close(ctx))
 	}
 	attachHTTP, controlHTTP := d.attachServer(), d.controlServer()
-	d.serve(attachHTTP, attach)
 	d.serve(controlHTTP, control)
+	d.serve(attachHTTP, attach)
 	d.wg.Go(func() { d.watch(ctx, attach, control) })
 	d.o.Log.Info("started daemon", "pid", pid(), "dir", d.runtime.Path())
 
@@ -174,7 +174,7 @@ func (d *Daemon) run(ctx context.Context) error {
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Minute)
 	defer cancel()
 	err = d.servers.Close(bounded)
-	_ = controlHTTP.Close() // last, so that a caller of stop sees the end when it is one
+	d.hangUp(controlHTTP) // last, so that a caller of stop sees the end when it is one
 	d.wg.Wait()
 	d.o.Log.Info("stopped daemon", "took", time.Since(began).Round(time.Millisecond))
 	return err
@@ -187,6 +187,15 @@ func (d *Daemon) serve(s *http.Server, l net.Listener) {
 			d.stop()
 		}
 	})
+}
+
+// hangUp lets answers in progress be read, but waits for no follower of a log.
+func (d *Daemon) hangUp(s *http.Server) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if s.Shutdown(ctx) != nil {
+		_ = s.Close()
+	}
 }
 
 // watch ends a daemon whose sockets' paths are no longer its own, or that
