@@ -194,3 +194,19 @@ func TestBetweenMarks(t *testing.T) {
 		})
 	}
 }
+
+func FuzzBetweenMarks(f *testing.F) {
+	f.Add("noise", "/a:/b c")
+	f.Add("</mcpx>\n<mcpx>", "")
+	f.Add("<mcpx>", "/usr/bin")
+	f.Fuzz(func(t *testing.T, noise, path string) {
+		if strings.Contains(noise+path, "mcpx>") {
+			betweenMarks(noise + path) // must not panic
+			return
+		}
+		got, ok := betweenMarks(noise + "\n<mcpx>" + path + "\n</mcpx>" + noise)
+		if want := strings.TrimSpace(path); !ok || got != want {
+			t.Errorf("betweenMarks: got %q, %v, want %q", got, ok, want)
+		}
+	})
+}
