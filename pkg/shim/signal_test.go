@@ -74,7 +74,7 @@ func connectCommand(t *testing.T, runtimeDir string, h host) *exec.Cmd {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), self, "connect", runtimeDir)
-	cmd.Env = []string{noAutostart + "=1"}
+	cmd.Env = []string{noAutostart + "=1", "GORACE=atexit_sleep_ms=0"}
 	cmd.Stdin, cmd.Stdout = h.stdin, h.stdout
 	return cmd
 }
