@@ -54,8 +54,7 @@ func Start(ctx context.Context, p spawn.Plan, o Options) (*Process, error) {
 	if err != nil {
 		return nil, commandProblem(p, explainExec(program, err))
 	}
-	child.log.Info("spawned", "server", p.Server, "key", p.Key, "root", p.Root,
-		"dir", dir.path, "dir_source", string(p.DirSource), "pid", child.id.PID)
+	child.log.Debug("started process", "server", p.Server, "key", p.Key, "dir", dir.path, "pid", child.id.PID)
 	return child, nil
 }
 

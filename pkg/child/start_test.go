@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"log/slog"
 	"os"
 	"os/exec"
 	"strings"
@@ -82,27 +81,6 @@ func descriptors(t *testing.T, c *Process) string {
 func TestChildsPipesBlock(t *testing.T) {
 	if !factsOf(t, plan("report"), options(t)).Blocking {
 		t.Error("the child's ends of the pipes are not in blocking mode")
-	}
-}
-
-func TestStartLogsOneLine(t *testing.T) {
-	var text strings.Builder
-	o := options(t)
-	o.Log = slog.New(slog.NewTextHandler(&text, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		if a.Key == slog.TimeKey || a.Key == "pid" {
-			return slog.Attr{}
-		}
-		return a
-	}}))
-	p := plan("fakemcp")
-	p.Key, p.Root, p.Dir, p.DirSource = "worktree:"+o.Home, o.Home, o.Home, spawn.DirFromScope
-	c := mustStart(t, p, o)
-	if err := c.Stop(t.Context()); err != nil {
-		t.Error(err)
-	}
-	want := "level=INFO msg=spawned server=srv key=worktree:" + o.Home + " root=" + o.Home + " dir=" + o.Home + " dir_source=scope\n"
-	if diff := cmp.Diff(want, text.String()); diff != "" {
-		t.Errorf("log (-want +got):\n%s", diff)
 	}
 }
 
