@@ -59,8 +59,8 @@ func TestTenSessionsTimesTenServersAreTenChildren(t *testing.T) {
 		t.Errorf("%d sessions, want %d", len(st.Sessions), n)
 	}
 	for _, in := range st.Instances {
-		if in.Sessions != n || in.Calls != int64(n) {
-			t.Errorf("%s: %d sessions and %d calls, want %d of each", in.Server, in.Sessions, in.Calls, n)
+		if in.Sessions != n || in.Calls < int64(n) {
+			t.Errorf("%s: %d sessions and %d calls, want %d of each at least", in.Server, in.Sessions, in.Calls, n)
 		}
 	}
 }

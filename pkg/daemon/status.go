@@ -3,7 +3,6 @@ package daemon
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/dezren39/mcpx/pkg/api"
@@ -142,7 +141,7 @@ func rootsOf(rs []roots.Root) []api.RootStatus {
 func serverOf(f facts, c session.Snapshot) api.SessionServer {
 	st := api.SessionServer{Name: c.Server, Reason: c.Reason}
 	if c.Resolved == nil {
-		st.State = strings.SplitN(c.Reason, ":", 2)[0]
+		st.State = c.State
 		return st
 	}
 	for _, in := range f.instances {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/dezren39/mcpx/pkg/mux"
+	"github.com/dezren39/mcpx/pkg/upstream"
 	"github.com/dezren39/mcpx/pkg/wire"
 )
 
@@ -24,6 +25,7 @@ type trouble struct {
 	reason string
 	server string
 	hint   string
+	exit   string
 	stderr []string
 }
 
@@ -32,10 +34,11 @@ func (t trouble) json() []byte {
 		Reason string   `json:"reason"`
 		Server string   `json:"server,omitempty"`
 		Hint   string   `json:"hint,omitempty"`
+		Exit   string   `json:"exit,omitempty"`
 		Stderr []string `json:"stderr,omitempty"`
-	}{t.reason, t.server, t.hint, t.stderr}})
+	}{t.reason, t.server, t.hint, t.exit, t.stderr}})
 	if err != nil {
-		return nil
+		panic(err) // strings always marshal
 	}
 	return b
 }
@@ -72,12 +75,15 @@ func (c *Conn) allowed(env *wire.Envelope, s *spot) error {
 func (c *Conn) failed(env *wire.Envelope, err error) {
 	id := env.Bytes(env.ID)
 	if no, ok := errors.AsType[*notAllowed](err); ok {
+		if !no.known() {
+			c.stranger(no.verdict)
+		}
 		c.refuse(id, codeInvalidParams, no.reason, trouble{reason: no.reason, hint: no.hint})
 		return
 	}
 	c.note(err)
 	if m, ok := errors.AsType[*mux.Error](err); ok {
-		c.refuse(id, m.Code, m.Msg, trouble{reason: m.Reason, server: m.Server, stderr: m.Stderr})
+		c.reject(m, id)
 		return
 	}
 	t := trouble{reason: err.Error()}
@@ -87,20 +93,20 @@ func (c *Conn) failed(env *wire.Envelope, err error) {
 	}](err); ok {
 		t.hint = h.Hint()
 	}
-	if w, ok := errors.AsType[interface {
-		error
-		LastWords() []string
-	}](err); ok {
-		t.stderr = w.LastWords()
+	if f, ok := errors.AsType[*upstream.Failure](err); ok {
+		t.exit, t.stderr = f.Exit, f.Stderr
 	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		t.hint = first(t.hint, "raise startTimeout in its mcpx block, or see why it is busy: mcpx status")
+	c.refuse(id, codeInternal, t.reason, t)
+}
+
+// reject answers with an error of the mux. One about an id that is in use is no
+// answer to the request that has it, so it is no part of that one's batch.
+func (c *Conn) reject(m *mux.Error, id []byte) {
+	if line := m.Append(nil, id); m.Code == codeInvalidRequest {
+		c.send(line)
+	} else {
+		c.reply(line)
 	}
-	msg := err.Error()
-	if len(t.stderr) > 0 {
-		msg += "; its last words: " + t.stderr[len(t.stderr)-1]
-	}
-	c.refuse(id, codeInternal, msg, t)
 }
 
 // note keeps the last thing that went wrong for status.
@@ -110,16 +116,24 @@ func (c *Conn) note(err error) {
 	c.trouble = err.Error()
 }
 
-// stranger answers the handshake of a host that asks for a server no file
-// names: the one case that is an error, on stderr too (design D14).
-func (c *Conn) stranger(id []byte, v verdict) {
-	c.refuse(id, codeInternal, v.reason, trouble{reason: v.reason, hint: v.hint})
+// stranger says once on stderr that no file names the server, and ends the shim
+// with 1 when the host's input ends (design D8).
+func (c *Conn) stranger(v verdict) {
 	c.mu.Lock()
+	told := c.exit != 0
 	c.exit = 1
 	c.mu.Unlock()
-	if c.o.Say != nil {
+	if !told && c.o.Say != nil {
 		c.o.Say(fmt.Sprintf("mcpx: %s\n   hint: %s", v.reason, v.hint))
 	}
+}
+
+// refusal is the answer to a line that must not be forwarded (design D7).
+func refusal(bad *wire.ScanError) []byte {
+	return wire.AppendError(nil, bad.ID, bad.Code, bad.Msg, trouble{
+		reason: bad.Msg,
+		hint:   "each line of the host's must be one JSON-RPC message; this one was dropped, the next is read",
+	}.json())
 }
 
 // ask sends the host a request of ours and waits for the answer. The result's
@@ -143,7 +157,7 @@ func (c *Conn) ask(ctx context.Context, method string) ([]byte, error) {
 		}
 		return a.result, nil
 	case <-ctx.Done():
-		return nil, fmt.Errorf("the host did not answer %s: %w", method, ctx.Err())
+		return nil, fmt.Errorf("the host did not answer %s: %w", method, context.Cause(ctx))
 	}
 }
 
@@ -164,5 +178,3 @@ func (c *Conn) answered(env *wire.Envelope) {
 	}
 	ch <- answer{result: bytes.Clone(env.Bytes(env.Result))}
 }
-
-func joined(elements [][]byte) []byte { return bytes.Join(elements, []byte(",")) }

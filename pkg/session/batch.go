@@ -2,14 +2,15 @@ package session
 
 import (
 	"bytes"
+	"errors"
 
 	"github.com/dezren39/mcpx/pkg/wire"
 )
 
-// batch gathers the answers to the requests of one JSON array. Revisions up to
-// 2025-03-26 have them; servers are never sent one (protocol W15).
+// batch gathers the answers to one JSON array. Revisions up to 2025-03-26 have
+// them; servers are never sent one (protocol W15).
 type batch struct {
-	left  int
+	left  int // answers to come, and one for the split itself
 	lines [][]byte
 }
 
@@ -17,39 +18,35 @@ type batch struct {
 // answers go back as one array, in the order in which they arrive.
 func (c *Conn) batch(line []byte) {
 	elements, err := wire.Batch(line)
-	if err != nil {
-		c.refuseLine(err)
+	if bad, ok := errors.AsType[*wire.ScanError](err); ok {
+		c.send(refusal(bad))
 		return
 	}
-	if len(elements) == 0 {
-		c.send(wire.AppendError(nil, nil, codeInvalidRequest, "an empty batch", nil))
-		return
-	}
-	b := &batch{}
-	var envs []wire.Envelope
+	b := &batch{left: 1}
+	envs := make([]wire.Envelope, 0, len(elements))
+	c.mu.Lock()
 	for _, el := range elements {
 		env, err := wire.Scan(el)
-		if err != nil {
-			c.refuseLine(err)
+		if bad, ok := errors.AsType[*wire.ScanError](err); ok {
+			if bad.ID != nil {
+				b.lines = append(b.lines, bytes.TrimRight(refusal(bad), "\n"))
+			}
 			continue
 		}
-		if id, ok := wire.CanonicalID(env.Bytes(env.ID)); ok && env.Kind == wire.Request {
-			c.mu.Lock()
-			if _, twice := c.batches[id]; !twice {
-				c.batches[id] = b
-				b.left++
-			}
-			c.mu.Unlock()
-		}
 		envs = append(envs, env)
+		if id, ok := wire.CanonicalID(env.Bytes(env.ID)); ok && env.Kind == wire.Request && c.batches[id] == nil {
+			c.batches[id] = b
+			b.left++
+		}
 	}
+	c.mu.Unlock()
 	for i := range envs {
 		c.message(&envs[i])
 	}
+	c.counted(b, nil)
 }
 
-// collect keeps an answer whose request came in a batch, and sends the batch
-// once it is complete.
+// collect keeps an answer whose request came in a batch; false when it did not.
 func (c *Conn) collect(line []byte) bool {
 	env, err := wire.Scan(bytes.TrimRight(line, "\n"))
 	if err != nil {
@@ -59,41 +56,40 @@ func (c *Conn) collect(line []byte) bool {
 	if !ok {
 		return false
 	}
-	c.mu.Lock()
-	b := c.batches[id]
+	b := c.unbatch(id)
 	if b == nil {
-		c.mu.Unlock()
 		return false
 	}
-	delete(c.batches, id)
-	b.lines = append(b.lines, bytes.Clone(env.Line))
-	b.left--
-	whole := b.left == 0
-	c.mu.Unlock()
-	if whole {
-		c.send(b.array())
-	}
+	c.counted(b, bytes.Clone(env.Line))
 	return true
 }
 
 // forgotten takes a request out of its batch that will never be answered.
 func (c *Conn) forgotten(id string) {
-	c.mu.Lock()
-	b := c.batches[id]
-	if b == nil {
-		c.mu.Unlock()
-		return
+	if b := c.unbatch(id); b != nil {
+		c.counted(b, nil)
 	}
+}
+
+// unbatch is the batch that waits for the answer to id, which it no longer does.
+func (c *Conn) unbatch(id string) *batch {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	b := c.batches[id]
 	delete(c.batches, id)
+	return b
+}
+
+// counted adds an answer, nil for none, and sends the batch once it is complete.
+func (c *Conn) counted(b *batch, line []byte) {
+	c.mu.Lock()
+	if line != nil {
+		b.lines = append(b.lines, line)
+	}
 	b.left--
 	whole := b.left == 0 && len(b.lines) > 0
 	c.mu.Unlock()
 	if whole {
-		c.send(b.array())
+		c.send(append(array(b.lines), '\n'))
 	}
-}
-
-func (b *batch) array() []byte {
-	out := append([]byte("["), bytes.Join(b.lines, []byte(","))...)
-	return append(out, "]\n"...)
 }

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/dezren39/mcpx/pkg/mux"
-	"github.com/dezren39/mcpx/pkg/proc"
 	"github.com/dezren39/mcpx/pkg/roots"
 	"github.com/dezren39/mcpx/pkg/scope"
 	"github.com/dezren39/mcpx/pkg/stdio"
@@ -45,21 +45,21 @@ type Conn struct {
 	asks     map[string]chan answer
 	ports    map[*mux.Mux]*port
 	current  *port
-	served   map[string]bool   // kinds whose kept list the host was given
-	batches  map[string]*batch // by canonical id of a request that came in one
-	quiet    chan struct{}     // closed when open falls to 0, while somebody waits for that
-	trouble  string            // last thing that went wrong, for status
-	exit     int               // of the shim, at the end of input
+	shown    map[string]listing // by family: the list the host was last given
+	batches  map[string]*batch  // by canonical id of a request that came in one
+	quiet    chan struct{}      // closed when open falls to 0, while somebody waits for that
+	trouble  string             // last thing that went wrong, for status
+	exit     int                // of the shim, at the end of input
 	openedAt time.Time
 }
 
 // hostFacts are what the host said of itself in initialize.
 type hostFacts struct {
 	name, version string
+	clientInfo    []byte // as sent
 	protocol      string
 	roots         bool // declares the roots capability
 	listChanged   bool // and says when they change
-	batches       bool // its revision has JSON-RPC batches
 }
 
 // answer is a host's response to a request of ours.
@@ -68,25 +68,24 @@ type answer struct {
 	err    []byte
 }
 
-// port is this connection's place on one instance.
-type port struct {
-	*mux.Port
-	on       *mux.Mux
-	inFlight int
-	lists    families
-}
-
 // New makes a connection that writes to out. Serve reads.
 func New(out *stdio.Writer, o Options) *Conn {
 	life, end := context.WithCancel(context.Background())
+	who := Identify(o.Hello, o.Chain)
+	if who.Session == "" {
+		who.Session = "connection:" + o.CallID()
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
 	return &Conn{
-		o: o, who: Identify(o.Hello, o.Chain), given: given(o.Hello), out: out,
+		o: o, who: who, given: given(o.Hello), out: out,
 		life: life, end: end,
 		initialized: make(chan struct{}),
 		waiting:     map[string]*item{},
 		asks:        map[string]chan answer{},
 		ports:       map[*mux.Mux]*port{},
-		served:      map[string]bool{},
+		shown:       map[string]listing{},
 		batches:     map[string]*batch{},
 		openedAt:    time.Now(),
 	}
@@ -124,7 +123,8 @@ func (c *Conn) Serve(in io.Reader) error {
 }
 
 // keepUp holds reading back while the host does not read its answers (design
-// D8): it is never cut off and never blocks a server. False: it is gone.
+// D8, threat T34): it is never cut off and never blocks a server. False: it is
+// gone.
 func (c *Conn) keepUp() bool {
 	if c.out.Queued() > slowHost {
 		select {
@@ -201,7 +201,9 @@ func (c *Conn) line(line []byte) {
 	}
 	env, err := wire.Scan(line)
 	if err != nil {
-		c.refuseLine(err)
+		if bad, ok := errors.AsType[*wire.ScanError](err); ok && (bad.ID != nil || bad.Code == wire.CodeParse) {
+			c.send(refusal(bad)) // else it may be a notification or a response: those are never answered
+		}
 		return
 	}
 	c.message(&env)
@@ -219,20 +221,11 @@ func (c *Conn) message(env *wire.Envelope) {
 	}
 }
 
-// refuseLine answers a line that must not be forwarded (design D7).
-func (c *Conn) refuseLine(err error) {
-	bad, ok := errors.AsType[*wire.ScanError](err)
-	if !ok || bad.ID == nil && bad.Code != wire.CodeParse {
-		return // a notification or a response: those are never answered
-	}
-	c.send(wire.AppendError(nil, bad.ID, bad.Code, bad.Msg, trouble{reason: bad.Msg, hint: "each line of the host's must be one JSON-RPC message; this one was dropped, the next is read"}.json()))
-}
-
 // tooLong answers a line over the cap, if it can be told which request it was.
 func (c *Conn) tooLong(long *stdio.TooLong) {
 	id, kind, ok := wire.PeekID(long.Head, long.Tail)
-	if !ok || kind != wire.Request {
-		id = nil
+	if ok && kind != wire.Request {
+		return // a response, which gets no answer
 	}
 	c.send(wire.AppendError(nil, id, codeInvalidRequest, fmt.Sprintf("the message is %d bytes, more than the %d MiB that are carried", long.Size, stdio.MaxLine>>20), nil))
 }
@@ -276,8 +269,4 @@ func (c *Conn) callContext() scope.CallContext {
 		Session: c.who.Session, Parent: c.who.Parent,
 		PID: c.who.Host.PID, PIDStart: c.who.Host.Start,
 	}
-}
-
-func hostSession(host proc.ID) string {
-	return fmt.Sprintf("host:%d.%d", host.PID, host.Start)
 }

@@ -26,14 +26,14 @@ func (f families) has(kind string) bool {
 
 // initialize answers the host's handshake before its scope may be known (design
 // D14): from the kept catalogue, else from the instance when the directory is
-// certain, else with a superset.
-func (c *Conn) initialize(env *wire.Envelope) {
+// certain, else with a superset. A name in no file is an error at once, unless
+// the host has yet to say where it is.
+func (c *Conn) initialize(id []byte) {
 	defer c.done()
-	c.meet(env)
-	id := env.Bytes(env.ID)
 	s := c.guess()
-	if !s.verdict.known && !c.facts().roots {
-		c.stranger(id, s.verdict)
+	if !s.verdict.known() && !c.facts().roots {
+		c.stranger(s.verdict)
+		c.refuse(id, codeInternal, s.verdict.reason, trouble{reason: s.verdict.reason, hint: s.verdict.hint})
 		return
 	}
 	c.reply(wire.AppendResult(nil, id, c.greeting(s)))
@@ -48,13 +48,15 @@ func (c *Conn) meet(env *wire.Envelope) {
 				ListChanged bool `json:"listChanged"`
 			} `json:"roots"`
 		} `json:"capabilities"`
-		ClientInfo struct {
-			Name    string `json:"name"`
-			Version string `json:"version"`
-		} `json:"clientInfo"`
+		ClientInfo json.RawMessage `json:"clientInfo"`
+	}
+	var info struct {
+		Name    string `json:"name"`
+		Version string `json:"version"`
 	}
 	_ = json.Unmarshal(env.Bytes(env.Params), &p) // what is missing stays at its zero
-	f := hostFacts{name: p.ClientInfo.Name, version: p.ClientInfo.Version, protocol: negotiate(p.ProtocolVersion)}
+	_ = json.Unmarshal(p.ClientInfo, &info)
+	f := hostFacts{name: info.Name, version: info.Version, clientInfo: p.ClientInfo, protocol: negotiate(p.ProtocolVersion)}
 	if p.Capabilities.Roots != nil {
 		f.roots, f.listChanged = true, p.Capabilities.Roots.ListChanged
 	}
@@ -123,8 +125,9 @@ func superset(server, version, protocol string) []byte {
 func shape(result []byte, protocol string) []byte {
 	if at, ok := wire.Member(result, "protocolVersion"); ok {
 		var own string
-		if json.Unmarshal(result[at.Start:at.End], &own) == nil && slices.Index(legacyVersions, own) < slices.Index(legacyVersions, protocol) {
-			protocol = negotiate(own)
+		_ = json.Unmarshal(result[at.Start:at.End], &own) // else it is none that is known
+		if slices.Contains(legacyVersions, own) {
+			protocol = min(protocol, own) // they are dates
 		}
 	}
 	quoted, _ := json.Marshal(protocol)

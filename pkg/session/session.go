@@ -5,6 +5,7 @@ package session
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -73,13 +74,15 @@ type Identity struct {
 }
 
 // Identify says who a connection belongs to: the id given by flag or variable,
-// else the host's own, else the host process.
+// else the host's own, else the host process. Session is "" when that is not
+// known either: such a connection is a session of its own, since two hosts must
+// not become one.
 func Identify(h api.Hello, chain []proc.Info) Identity {
 	host := proc.Host(chain).ID
 	id := Identity{Host: host}
 	id.Session = first(h.Flags.Session, h.Env["MCPX_SESSION_ID"], h.Env["CLAUDE_CODE_SESSION_ID"])
-	if id.Session == "" {
-		id.Session = hostSession(host)
+	if id.Session == "" && host.PID != 0 {
+		id.Session = fmt.Sprintf("host:%d.%d", host.PID, host.Start)
 	}
 	id.Parent = first(h.Flags.Parent, h.Env["MCPX_PARENT_SESSION_ID"])
 	return id

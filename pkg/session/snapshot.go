@@ -17,9 +17,10 @@ type Snapshot struct {
 	Origin      roots.Origin
 	Stale       string
 	Roots       []roots.Root
-	Key         string // of the instance its calls go to
-	Resolved    *config.Resolved
-	Reason      string // why the server is not for this session, or what last went wrong
+	Key         string           // of the instance its calls go to
+	Resolved    *config.Resolved // nil: the server is not for this session
+	State       string           // why not, in one word: disabled, untrusted, invalid, unknown
+	Reason      string           // why not, in full; else what last went wrong
 	View        *config.Config
 	Since       time.Time
 }
@@ -39,7 +40,7 @@ func (c *Conn) Snapshot() Snapshot {
 	snap.Dir, snap.Origin, snap.Stale, snap.Roots = s.dir, s.origin, s.stale, s.roots
 	snap.Key, snap.Resolved, snap.View = s.rs.Key, s.verdict.server, s.view
 	if s.verdict.server == nil {
-		snap.Reason = s.verdict.reason
+		snap.State, snap.Reason = s.verdict.state, s.verdict.reason
 	}
 	return snap
 }
@@ -47,11 +48,12 @@ func (c *Conn) Snapshot() Snapshot {
 // SoftRoots are the session's roots, for the servers it owns (design D5).
 func (c *Conn) SoftRoots() []roots.Root {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.spot == nil {
-		return nil
+	s := c.spot
+	c.mu.Unlock()
+	if s == nil {
+		s = c.guess()
 	}
-	return c.spot.roots
+	return s.roots
 }
 
 // Exit is the code the shim ends with at the end of the host's input.

@@ -37,13 +37,15 @@ func (t *Table) Add(c *Conn) {
 func (t *Table) Remove(c *Conn) {
 	t.mu.Lock()
 	delete(t.conns, c)
-	left := ownedBy(c)
-	for other := range t.conns {
-		left = slices.DeleteFunc(left, func(key string) bool { return slices.Contains(ownedBy(other), key) })
-	}
 	t.mu.Unlock()
-	if len(left) > 0 {
-		t.over(left, t.grace)
+	left := slices.DeleteFunc(ownedBy(c), func(key string) bool { return t.Owner(key) != nil })
+	if len(left) == 0 {
+		return
+	}
+	t.over(left, t.grace)
+	// One that was counted in meanwhile may have been told first.
+	if again := slices.DeleteFunc(left, func(key string) bool { return t.Owner(key) == nil }); len(again) > 0 {
+		t.back(again)
 	}
 }
 
@@ -61,11 +63,10 @@ func ownedBy(c *Conn) []string {
 	return slices.Compact(keys)
 }
 
-// Owner is an open connection that owns a caller-owned key, nil when none does.
+// Owner is the oldest open connection that owns a caller-owned key, nil when
+// none does.
 func (t *Table) Owner(key string) *Conn {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for c := range t.conns {
+	for _, c := range t.All() {
 		if slices.Contains(ownedBy(c), key) {
 			return c
 		}

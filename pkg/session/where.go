@@ -1,8 +1,9 @@
 package session
 
 import (
+	"cmp"
 	"context"
-	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -34,15 +35,24 @@ type spot struct {
 // looks remembers when and how the host was last asked where it is. Only the
 // goroutine that places requests uses it, one at a time, but for dirty.
 type looks struct {
-	dirty  atomic.Bool // the host said that its roots changed
+	dirty  atomic.Bool // the host said that its roots changed, and has not said what they are
 	at     time.Time   // of the last answer
 	stands []string    // where the shim's ancestors stood then
 	silent bool        // it declares roots and does not answer
 }
 
-// errMoved is the one failure that must not be papered over: the host stands
+// moved is the one failure that must not be papered over: the host stands
 // elsewhere and does not say where (design D10).
-var errMoved = errors.New("the host moved to another directory and did not answer roots/list within 2 s")
+type moved struct{ err error }
+
+func (e *moved) Error() string {
+	return "the host moved to another directory and does not say which: " + e.err.Error()
+}
+
+// Hint says what a person can do.
+func (e *moved) Hint() string {
+	return "call again; if it never answers, name the directory: mcpx connect --cwd DIR SERVER"
+}
 
 // where returns the session's spot for a request, asking the host again when it
 // may have moved without a word. env may be nil. Only the goroutine that places
@@ -53,17 +63,18 @@ func (c *Conn) where(ctx context.Context, env *wire.Envelope) (*spot, error) {
 		return c.resolve(ctx, s, facts, stale(s))
 	}
 	stands, _ := c.stands()
-	moved := s != nil && !slices.Equal(stands, c.look.stands)
+	dirty := c.look.dirty.Swap(false)
 	native, err := c.askRoots(ctx)
-	switch {
-	case err == nil:
+	if err == nil {
 		facts.Native = native
 		c.look.at, c.look.stands, c.look.silent = time.Now(), stands, false
 		return c.resolve(ctx, s, facts, "")
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case moved:
-		return nil, errMoved
+	}
+	if s != nil && (dirty || !slices.Equal(stands, c.look.stands)) || ctx.Err() != nil {
+		if dirty {
+			c.look.dirty.Store(true) // the next request asks again
+		}
+		return nil, cmp.Or(ctx.Err(), error(&moved{err}))
 	}
 	c.look.at, c.look.stands, c.look.silent = time.Now(), stands, true
 	return c.resolve(ctx, s, facts, err.Error())
@@ -94,12 +105,12 @@ func stale(s *spot) string {
 }
 
 // mustLook decides whether the host is asked before the next request. One that
-// declares no roots never is; the others at first, when they say so, when an
-// ancestor of the shim stands elsewhere, and, unless they promised to tell, when
-// the last look is a second old.
+// declares no roots never is, nor one whose directory a person chose; the others
+// at first, when they say so, when an ancestor of the shim stands elsewhere, and,
+// unless they promised to tell, when the last look is a second old.
 func (c *Conn) mustLook(s *spot) bool {
 	host := c.facts()
-	if !host.roots {
+	if !host.roots || c.given.Flag != "" || c.given.Var != "" {
 		return false
 	}
 	if s == nil || c.look.at.IsZero() || c.look.dirty.Load() {
@@ -128,9 +139,8 @@ func (c *Conn) stands() (dirs []string, readable bool) {
 }
 
 func (c *Conn) askRoots(ctx context.Context) ([]roots.Root, error) {
-	ctx, cancel := context.WithTimeout(ctx, rootsWait)
+	ctx, cancel := context.WithTimeoutCause(ctx, rootsWait, fmt.Errorf("waited %v", rootsWait))
 	defer cancel()
-	c.look.dirty.Store(false)
 	result, err := c.ask(ctx, "roots/list")
 	if err != nil {
 		return nil, err
@@ -155,10 +165,7 @@ func same(a, b roots.Facts) bool {
 // guess is the spot by what is known now, for answers that do not wait.
 func (c *Conn) guess() *spot {
 	s, facts := c.known(nil)
-	g, err := c.place(c.life, s, facts, stale(s))
-	if err != nil {
-		return &spot{facts: facts, verdict: verdict{reason: err.Error()}}
-	}
+	g, _ := c.place(c.life, s, facts, stale(s)) // the one error is that the connection ends
 	return g
 }
 
@@ -168,10 +175,7 @@ func (c *Conn) resolve(ctx context.Context, old *spot, facts roots.Facts, stale 
 	if err != nil || s == old {
 		return s, err
 	}
-	c.mu.Lock()
-	c.spot = s
-	c.mu.Unlock()
-	c.moved(old, s)
+	c.settle(old, s)
 	return s, nil
 }
 
@@ -204,13 +208,22 @@ func (s *spot) aged(now time.Time) bool {
 	return s.verdict.server != nil && s.verdict.server.Scope.NeedsGit() && now.Sub(s.at) > lookAgain
 }
 
-// moved tells whom it concerns that the session stands elsewhere now.
-func (c *Conn) moved(old, s *spot) {
+// settle makes s the session's spot and tells whom it concerns. A session that
+// left an instance's key is not its guest any more.
+func (c *Conn) settle(old, s *spot) {
+	var left *port
+	c.mu.Lock()
+	c.spot = s
+	if old != nil && (old.verdict.def != s.verdict.def || old.rs.Key != s.rs.Key) {
+		left = c.depart()
+	}
+	c.mu.Unlock()
+	if left != nil {
+		left.Detach()
+	}
+	c.announce(func(family string, l listing) bool { return l.offer != s.verdict.offer(family) })
 	if old == nil {
 		return
-	}
-	if old.verdict.def != s.verdict.def {
-		c.announce("tools", "prompts", "resources")
 	}
 	if scope.CallerOwned(s.rs.Key) && !slices.Equal(old.roots, s.roots) {
 		c.o.Servers.RootsChanged(s.rs.Key)
@@ -240,32 +253,37 @@ func (s *spot) certain(home string) bool {
 type verdict struct {
 	server *config.Resolved // nil: not for this session
 	def    config.Definition
-	reason string // why not
+	state  string // in one word, why not
+	reason string // in full
 	hint   string
-	known  bool // some file names it
 }
+
+// unknown is the state of a server that no file names.
+const unknown = "unknown"
+
+func (v verdict) known() bool { return v.state != unknown }
 
 // judge says whether a session with this view may use the server called name.
 func judge(view *config.Config, name string) verdict {
 	if s := view.Servers[name]; s != nil {
 		if s.Disabled {
-			return verdict{known: true, reason: "disabled", hint: `take "disabled" out of its mcpx block`}
+			return verdict{state: "disabled", reason: "disabled", hint: `take "disabled" out of its mcpx block`}
 		}
-		return verdict{server: s, def: s.Definition(), known: true}
+		return verdict{server: s, def: s.Definition()}
 	}
 	for _, u := range view.Untrusted {
 		if u.Name == name {
-			return verdict{known: true, reason: "untrusted: only " + u.File + " names it", hint: "read it, then: mcpx trust " + u.File}
+			return verdict{state: "untrusted", reason: "untrusted: only " + u.File + " names it", hint: "read it, then: mcpx trust " + u.File}
 		}
 	}
 	for _, p := range view.Problems {
 		if p.Server == name && !p.Warning {
-			return verdict{known: true, reason: p.Error(), hint: p.Hint}
+			return verdict{state: "invalid", reason: p.Error(), hint: p.Hint}
 		}
 	}
 	hint := "the servers here are: " + strings.Join(view.Names, ", ")
 	if len(view.Names) == 0 {
 		hint = "no server is configured here: mcpx config --sources shows which files were read"
 	}
-	return verdict{reason: "no config file names a server " + name, hint: hint}
+	return verdict{state: unknown, reason: fmt.Sprintf("no config file names a server %q", name), hint: hint}
 }

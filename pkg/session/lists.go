@@ -1,0 +1,198 @@
+package session
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/dezren39/mcpx/pkg/config"
+	"github.com/dezren39/mcpx/pkg/mux"
+	"github.com/dezren39/mcpx/pkg/wire"
+)
+
+// lists are the methods that a kept catalogue can answer, and the member of the
+// result that holds the items. Two belong to one family.
+var lists = map[string]struct{ family, member string }{
+	"tools/list":               {"tools", "tools"},
+	"prompts/list":             {"prompts", "prompts"},
+	"resources/list":           {"resources", "resources"},
+	"resources/templates/list": {"resources", "resourceTemplates"},
+}
+
+// listing is a list that the host was given: made from what, and by whom.
+type listing struct {
+	offer offer
+	on    *mux.Mux // nil: it was kept, no server was asked
+}
+
+// offer is what decides how a list looks, but for the server itself. The zero
+// offer is the empty list of a server that is not for this session.
+type offer struct {
+	def    config.Definition
+	filter string
+}
+
+func (v verdict) offer(family string) offer {
+	if v.server == nil {
+		return offer{}
+	}
+	o := offer{def: v.def}
+	if family == "tools" && filters(v.server) {
+		o.filter = fmt.Sprintf("%#v %#v", v.server.Tools, v.server.ExcludeTools) // no tools is not the same as none said
+	}
+	return o
+}
+
+// listed remembers what the host was given.
+func (c *Conn) listed(family string, l listing) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.shown[family] = l
+}
+
+// keptList answers a list from what is kept, if no instance has to be asked:
+// listing starts nothing (design D14).
+func (c *Conn) keptList(env *wire.Envelope) bool {
+	m := string(method(env))
+	s := c.guess()
+	server := s.verdict.server
+	if server == nil {
+		if !s.verdict.known() {
+			return false // its turn will tell that no file names the server
+		}
+		c.serve(m, env, s, emptyList(lists[m].member))
+		return true
+	}
+	if c.running(s) {
+		return false
+	}
+	cat, kept := c.o.Servers.Catalogue(server)
+	if !kept || !env.Cursor.Empty() {
+		return false
+	}
+	if list := cat.Lists[m]; list != nil {
+		c.serve(m, env, s, onlyAllowed(m, list, server))
+		return true
+	}
+	if !offered(cat.Handshake).has(lists[m].family) {
+		c.serve(m, env, s, emptyList(lists[m].member))
+		return true
+	}
+	return false
+}
+
+func (c *Conn) running(s *spot) bool {
+	lease, up := c.o.Servers.Running(s.verdict.server, s.rs.Key)
+	if up {
+		lease.Release()
+	}
+	return up
+}
+
+// serve answers a list without the server and remembers that the host may have
+// to be told when it turns out to differ.
+func (c *Conn) serve(method string, env *wire.Envelope, s *spot, result []byte) {
+	family := lists[method].family
+	c.listed(family, listing{offer: s.verdict.offer(family)})
+	c.reply(wire.AppendResult(nil, env.Bytes(env.ID), result))
+}
+
+func emptyList(member string) []byte { return []byte(`{"` + member + `":[]}`) }
+
+// ListsChanged tells the host that lists it was given are out of date: those of
+// a kept catalogue, and those of an instance that has ended since. One that is
+// still there has told by itself. kinds are families.
+func (c *Conn) ListsChanged(def config.Definition, kinds []string) {
+	c.announce(func(family string, l listing) bool {
+		return slices.Contains(kinds, family) && l.offer.def == def && (l.on == nil || ended(l.on))
+	})
+}
+
+func ended(m *mux.Mux) bool {
+	select {
+	case <-m.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// announce sends list_changed for the lists that the host was given and that
+// are stale, once for each time it was given one.
+func (c *Conn) announce(stale func(family string, l listing) bool) {
+	c.mu.Lock()
+	var families []string
+	for family, l := range c.shown {
+		if stale(family, l) {
+			families = append(families, family)
+			delete(c.shown, family)
+		}
+	}
+	c.mu.Unlock()
+	slices.Sort(families)
+	for _, f := range families {
+		c.send(wire.AppendNotification(nil, "notifications/"+f+"/list_changed", nil))
+	}
+}
+
+// filter takes the tools out of a server's own list that this session's config
+// leaves out. ok is false when the line stays as it is.
+func (c *Conn) filter(method string, line []byte) (filtered []byte, ok bool) {
+	if method != "tools/list" {
+		return nil, false
+	}
+	c.mu.Lock()
+	s := c.spot
+	c.mu.Unlock()
+	if s == nil || !filters(s.verdict.server) {
+		return nil, false
+	}
+	env, err := wire.Scan(line[:len(line)-1])
+	if err != nil || env.Kind != wire.Result {
+		return nil, false
+	}
+	result := onlyAllowed(method, env.Bytes(env.Result), s.verdict.server)
+	return env.Append(nil, wire.Edit{At: env.Result, With: result}), true
+}
+
+// filters reports whether s offers less than all of its tools. An empty "tools"
+// offers none.
+func filters(s *config.Resolved) bool {
+	return s != nil && (s.Tools != nil || len(s.ExcludeTools) > 0)
+}
+
+// onlyAllowed drops the tools that "tools" and "excludeTools" leave out. What
+// stays is byte for byte the server's. Pure.
+func onlyAllowed(method string, result []byte, s *config.Resolved) []byte {
+	if method != "tools/list" || !filters(s) {
+		return result
+	}
+	at, ok := wire.Member(result, "tools")
+	if !ok {
+		return result
+	}
+	filter := s.ToolFilter()
+	var kept [][]byte
+	all := result[at.Start:at.End]
+	for el := range wire.Elements(all) {
+		if tool := all[el.Start:el.End]; filter.Allows(toolName(tool)) {
+			kept = append(kept, tool)
+		}
+	}
+	return wire.ReplaceMember(result, "tools", array(kept))
+}
+
+func toolName(tool []byte) string {
+	at, ok := wire.Member(tool, "name")
+	if !ok {
+		return ""
+	}
+	var name string
+	_ = json.Unmarshal(tool[at.Start:at.End], &name) // not a string: no pattern means it
+	return name
+}
+
+func array(elements [][]byte) []byte {
+	return slices.Concat([]byte("["), bytes.Join(elements, []byte(",")), []byte("]"))
+}

@@ -1,0 +1,160 @@
+package session
+
+import (
+	"context"
+	"time"
+
+	"github.com/dezren39/mcpx/pkg/wire"
+)
+
+// item is a message that waits for its turn: requests to one server keep their
+// order through roots, start and queue (design D14).
+type item struct {
+	env    wire.Envelope // on a copy of the line; Kind Invalid: only look where the host is
+	id     string        // canonical; "" for what is not a request
+	ctx    context.Context
+	cancel context.CancelFunc
+}
+
+// start runs f in a goroutine of the connection's, unless it is closed. Needs
+// c.mu, so that Close waits for all that was started.
+func (c *Conn) start(f func()) {
+	if c.life.Err() == nil {
+		c.wg.Go(f)
+	}
+}
+
+// enqueue puts a copy of env at the end of the queue. Without force it does so
+// only when something is ahead; else it makes the caller the one who places
+// requests, who must call next or requeue.
+func (c *Conn) enqueue(env *wire.Envelope, force bool) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.busy && !force {
+		c.busy = true
+		return false
+	}
+	it := c.newItem(env)
+	if it == nil {
+		return true
+	}
+	c.queue = append(c.queue, it)
+	if !c.busy {
+		c.busy = true
+		c.start(c.work)
+	}
+	return true
+}
+
+// requeue is for the caller whom enqueue made the one who places: the request
+// has to wait, so a goroutine takes over.
+func (c *Conn) requeue(env *wire.Envelope) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if it := c.newItem(env); it != nil {
+		c.queue = append([]*item{it}, c.queue...)
+	}
+	c.start(c.work)
+}
+
+// next hands the turn on.
+func (c *Conn) next() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.queue) == 0 {
+		c.busy = false
+		return
+	}
+	c.start(c.work)
+}
+
+// newItem needs c.mu. nil: the request was answered instead, as a second one
+// under an id that still waits.
+func (c *Conn) newItem(env *wire.Envelope) *item {
+	it := &item{env: clone(env)}
+	if env.Kind == wire.Request {
+		it.id, _ = wire.CanonicalID(env.Bytes(env.ID))
+		if _, twice := c.waiting[it.id]; twice {
+			c.send(wire.AppendError(nil, env.Bytes(env.ID), codeInvalidRequest, "this id is in use by an earlier request", nil))
+			c.open.Add(-1)
+			return nil
+		}
+		c.waiting[it.id] = it
+	}
+	it.ctx, it.cancel = context.WithCancel(c.life)
+	return it
+}
+
+// work places what waits, in order, until nothing does.
+func (c *Conn) work() {
+	for {
+		c.mu.Lock()
+		if len(c.queue) == 0 {
+			c.busy = false
+			c.mu.Unlock()
+			return
+		}
+		it := c.queue[0]
+		c.queue = c.queue[1:]
+		c.mu.Unlock()
+		c.turn(it)
+		it.cancel()
+	}
+}
+
+// turn places one item.
+func (c *Conn) turn(it *item) {
+	c.awaitInitialized(it.ctx)
+	switch it.env.Kind {
+	case wire.Invalid:
+		_, _ = c.where(it.ctx, nil) // a failure is the next request's to tell
+		return
+	case wire.Notification:
+		c.tell(&it.env)
+		return
+	}
+	lease, s, err := c.acquire(it)
+	c.mu.Lock()
+	delete(c.waiting, it.id)
+	gone := it.ctx.Err() != nil
+	c.mu.Unlock()
+	switch {
+	case gone:
+		if err == nil {
+			lease.Release()
+		}
+		c.forgotten(it.id)
+		c.done()
+	case err != nil:
+		c.failed(&it.env, err)
+		c.done()
+	default:
+		c.submit(&it.env, s, lease)
+	}
+}
+
+// awaitInitialized holds requests back that came before the host said that it
+// is ready, but not for long, and not again for one that never says so.
+func (c *Conn) awaitInitialized(ctx context.Context) {
+	if c.ready() {
+		return
+	}
+	t := time.NewTimer(initializedWait)
+	defer t.Stop()
+	select {
+	case <-c.initialized:
+	case <-t.C:
+		c.once.Do(func() { close(c.initialized) })
+	case <-ctx.Done():
+	}
+}
+
+// ready reports whether the host has said that it is, or had its time to.
+func (c *Conn) ready() bool {
+	select {
+	case <-c.initialized:
+		return true
+	default:
+		return false
+	}
+}
