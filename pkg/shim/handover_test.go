@@ -45,10 +45,12 @@ func sockets(t *testing.T) host {
 	t.Helper()
 	var ends [4]*os.File
 	for i := 0; i < 4; i += 2 {
-		fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+		fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
+		unix.CloseOnExec(fds[0])
+		unix.CloseOnExec(fds[1])
 		ends[i], ends[i+1] = os.NewFile(uintptr(fds[0]), "host"), os.NewFile(uintptr(fds[1]), "shim")
 	}
 	return host{toShim: ends[0], stdin: ends[1], fromShim: ends[2], stdout: ends[3]}.closing(t)

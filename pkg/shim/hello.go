@@ -20,18 +20,18 @@ const maxBody = 64 << 10
 
 // hello asks for a session. The request is written by hand, as is the answer
 // read: net/http would keep more memory than the rest of a sleeping shim.
-func (w *wire) hello() error {
-	body, err := json.Marshal(w.o.hello())
+func (l *link) hello() error {
+	body, err := json.Marshal(l.o.hello())
 	if err != nil {
 		return err
 	}
 	request := fmt.Appendf(nil, "POST /v1/session HTTP/1.1\r\nHost: mcpx\r\n"+
 		"Connection: Upgrade\r\nUpgrade: mcpx/1\r\n"+
 		"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
-	if _, err := w.conn.Write(request); err != nil {
+	if _, err := l.conn.Write(request); err != nil {
 		return err
 	}
-	status, length, err := head(w.lines)
+	status, length, err := head(l.lines)
 	switch {
 	case err != nil:
 		return err
@@ -41,7 +41,7 @@ func (w *wire) hello() error {
 		return errGone
 	}
 	// Not being told the length, we take what there is to the end.
-	answer, err := io.ReadAll(io.LimitReader(w.lines, min(length, maxBody)))
+	answer, err := io.ReadAll(io.LimitReader(l.lines, min(length, maxBody)))
 	if err != nil {
 		return err
 	}

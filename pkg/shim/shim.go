@@ -85,10 +85,10 @@ func run(ctx context.Context, o Options) (int, error) {
 	}
 	defer capsule.Close()
 
-	w := &wire{o: o, files: []*os.File{in.handed, out.handed, capsule}}
-	defer w.close()
-	defer context.AfterFunc(ctx, w.close)()
-	if err := w.attach(ctx); err != nil {
+	l := &link{o: o, files: []*os.File{in.handed, out.handed, capsule}}
+	defer l.close()
+	defer context.AfterFunc(ctx, l.close)()
+	if err := l.attach(ctx); err != nil {
 		if code, ok := errors.AsType[exit](err); ok {
 			return int(code), nil
 		}
@@ -97,8 +97,8 @@ func run(ctx context.Context, o Options) (int, error) {
 	in.start()
 	out.start()
 	debug.FreeOSMemory() // from here on we sleep, one of many
-	code, err := w.sleep()
-	w.close() // the daemon lets go of our pipes now, if it has not yet
+	code, err := l.sleep()
+	l.close() // the daemon lets go of our pipes now, if it has not yet
 	out.wait(ctx)
 	return code, err
 }

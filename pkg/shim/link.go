@@ -27,8 +27,8 @@ type exit int
 
 func (e exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 
-// wire is the connection to the daemon.
-type wire struct {
+// link is the connection to the daemon.
+type link struct {
 	o     Options
 	files []*os.File
 
@@ -41,24 +41,24 @@ type wire struct {
 
 // attach finds or starts a daemon and hands the files over. It returns when the
 // daemon has said that it took them.
-func (w *wire) attach(ctx context.Context) error {
-	rt, err := socket.OpenRuntime(w.o.Dirs.Runtime, true)
+func (l *link) attach(ctx context.Context) error {
+	rt, err := socket.OpenRuntime(l.o.Dirs.Runtime, true)
 	if err != nil {
 		return err
 	}
 	defer rt.Close()
 	const attempts = 3 // a daemon that dies of us must not be started for ever
 	for i := 1; ; i++ {
-		conn, err := w.o.connect(ctx, rt)
+		conn, err := l.o.connect(ctx, rt)
 		if err != nil {
 			return err
 		}
-		if !w.use(conn) {
+		if !l.use(conn) {
 			return net.ErrClosed
 		}
-		err = w.handOver()
+		err = l.handOver()
 		if !errors.Is(err, errGone) || i == attempts {
-			return w.explain(err)
+			return l.explain(err)
 		}
 		select {
 		case <-time.After(time.Duration(i) * 50 * time.Millisecond):
@@ -69,21 +69,21 @@ func (w *wire) attach(ctx context.Context) error {
 }
 
 // handOver says hello, sends the files and waits for the daemon to take them.
-func (w *wire) handOver() error {
-	w.conn.SetDeadline(time.Now().Add(w.o.patience()))
-	if err := w.hello(); err != nil {
+func (l *link) handOver() error {
+	l.conn.SetDeadline(time.Now().Add(l.o.patience()))
+	if err := l.hello(); err != nil {
 		return gone(err)
 	}
-	if err := socket.SendFiles(w.conn, w.files...); err != nil {
+	if err := socket.SendFiles(l.conn, l.files...); err != nil {
 		return gone(err)
 	}
 	for {
-		line, err := w.next()
+		line, err := l.next()
 		switch {
 		case err != nil:
 			return gone(err)
 		case line.Adopted:
-			w.conn.SetDeadline(time.Time{})
+			l.conn.SetDeadline(time.Time{})
 			return nil
 		case line.End != nil:
 			return exit(*line.End)
@@ -94,9 +94,9 @@ func (w *wire) handOver() error {
 }
 
 // sleep is what a shim does for nearly all of its life.
-func (w *wire) sleep() (int, error) {
+func (l *link) sleep() (int, error) {
 	for {
-		line, err := w.next()
+		line, err := l.next()
 		switch {
 		case line.Drain || gone(err) == errGone:
 			return 1, &fault{
@@ -113,9 +113,9 @@ func (w *wire) sleep() (int, error) {
 }
 
 // next reads one line of the daemon, and prints it if that is what it asks for.
-func (w *wire) next() (api.ShimLine, error) {
+func (l *link) next() (api.ShimLine, error) {
 	var line api.ShimLine
-	text, err := w.lines.ReadBytes('\n')
+	text, err := l.lines.ReadBytes('\n')
 	if err != nil {
 		return line, err
 	}
@@ -123,46 +123,46 @@ func (w *wire) next() (api.ShimLine, error) {
 		return line, fmt.Errorf("a line of the daemon: %w", err)
 	}
 	if line.Stderr != "" {
-		fmt.Fprintln(w.o.Stderr, strings.TrimSuffix(line.Stderr, "\n"))
+		fmt.Fprintln(l.o.Stderr, strings.TrimSuffix(line.Stderr, "\n"))
 	}
 	return line, nil
 }
 
 // use makes conn the connection; false when we are to end.
-func (w *wire) use(conn *net.UnixConn) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.conn != nil {
-		w.conn.Close()
+func (l *link) use(conn *net.UnixConn) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.conn != nil {
+		l.conn.Close()
 	}
-	if w.closed {
+	if l.closed {
 		conn.Close()
 		return false
 	}
-	w.conn = conn
-	w.lines = bufio.NewReader(conn)
+	l.conn = conn
+	l.lines = bufio.NewReader(conn)
 	return true
 }
 
 // close ends the connection, at any time and from any goroutine.
-func (w *wire) close() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.closed = true
-	if w.conn != nil {
-		w.conn.Close()
+func (l *link) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	if l.conn != nil {
+		l.conn.Close()
 	}
 }
 
 // explain makes an error of the hand-over one for people.
-func (w *wire) explain(err error) error {
-	log := filepath.Join(w.o.Dirs.State, logName)
+func (l *link) explain(err error) error {
+	log := filepath.Join(l.o.Dirs.State, logName)
 	switch {
 	case errors.Is(err, errGone):
 		return &fault{msg: errGone.Error(), hint: "see " + log, err: errGone}
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return &fault{
-			msg:  fmt.Sprintf("the daemon did not take the connection within %v", w.o.patience()),
+			msg:  fmt.Sprintf("the daemon did not take the connection within %v", l.o.patience()),
 			hint: "look at it with: mcpx status   (its log: " + log + ")",
 			err:  err,
 		}
