@@ -25,6 +25,7 @@ const (
 )
 
 func TestDialFindsTheEra(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name  string
 		kind  string
@@ -75,6 +76,9 @@ func TestDialFindsTheEra(t *testing.T) {
 		{"a strict server that exits is started again without the workspace", "script",
 			[]string{"server/discover=exit", "initialize+workspace=exit", "initialize=" + legacyAnswer}, true, false, Legacy,
 			"start server/discover start initialize start " + legacyStart},
+		{"a strict server whose refusal has no id is started again", "script",
+			[]string{"server/discover=" + unknownMethod, "initialize+workspace=" + noID, "initialize=" + legacyAnswer}, true, false, Legacy,
+			"start server/discover initialize start " + legacyStart},
 		{"a strict modern server", "script",
 			[]string{"server/discover+workspace=" + unknownMembers, "server/discover=" + modernAnswer, "initialize=" + onlyModern}, true, false, Modern,
 			"start server/discover initialize start server/discover server/discover"},
@@ -113,6 +117,7 @@ func (s *server) settle(t *testing.T, c *Conn, want string) {
 }
 
 func TestDialWithASiblingKnownAsLegacy(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name string
 		args []string
@@ -134,9 +139,13 @@ func TestDialWithASiblingKnownAsLegacy(t *testing.T) {
 			t.Parallel()
 			s := newServer(t, "script", tt.args...)
 			s.options.SiblingLegacy = true
+			began := time.Now()
 			c, err := s.dial(t)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if took := time.Since(began); took > defaultProbe/2 {
+				t.Errorf("it took %v", took)
 			}
 			s.settle(t, c, tt.saw)
 			if got := c.Handshake().Era; got != tt.era {
@@ -217,6 +226,7 @@ func TestDialForgetsAModernVerdictThatFails(t *testing.T) {
 }
 
 func TestDialFailures(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name     string
 		args     []string
@@ -296,6 +306,7 @@ func TestDialReportsAMissingProgramAsItIs(t *testing.T) {
 }
 
 func TestDialLeavesNoProcess(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, "fake", "-hang-init", "-ignore-eof")
 	s.options.StartTimeout = 500 * time.Millisecond
 	if _, err := s.dial(t); err == nil {

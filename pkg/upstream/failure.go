@@ -17,8 +17,8 @@ type Failure struct {
 	Exit    string   // "exit status 3"; "" when the process was still there
 	Stderr  []string // its last lines
 	Stopped bool     // Stop was asked for
-	hint    string
 
+	hint    string
 	refused bool // the server itself said no, so a remembered era is in doubt
 }
 
@@ -38,6 +38,9 @@ func (f *Failure) Error() string {
 
 // Hint says what to do about it; "" when there is nothing to say.
 func (f *Failure) Hint() string { return f.hint }
+
+// LastWords are the last lines on stderr, few enough to travel with an error.
+func (f *Failure) LastWords() []string { return f.Stderr[max(0, len(f.Stderr)-dataLines):] }
 
 // lastWords is the last line that says something, not too long for a message.
 func lastWords(stderr []string) string {

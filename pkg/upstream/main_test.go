@@ -103,11 +103,12 @@ func newServer(t *testing.T, kind string, args ...string) *server {
 		args = append([]string{s.log}, args...)
 	}
 	s.plan = spawn.Plan{
-		Server:    "srv",
-		Key:       "global",
-		Command:   self,
-		Args:      args,
-		Env:       map[string]string{"UPSTREAM_TEST_SERVER": kind},
+		Server:  "srv",
+		Key:     "global",
+		Command: self,
+		Args:    args,
+		// A race detector would let each child sleep a second before it exits.
+		Env:       map[string]string{"UPSTREAM_TEST_SERVER": kind, "GORACE": "atexit_sleep_ms=0"},
 		Dir:       dir,
 		DirSource: spawn.DirFromConfig,
 		Workspace: spawn.Workspace{Roots: true},

@@ -43,7 +43,10 @@ func (c *Conn) open(ctx context.Context, s *state, patience func(state) time.Dur
 			c.say(*s)
 			silence.Reset(patience(*s) - time.Since(started))
 		case openLegacy, openModern:
-			return m, c.finish(m, a.reply)
+			if f := c.finish(m, a.reply); f != nil {
+				return giveUp, f
+			}
+			return m, nil
 		default:
 			return m, c.explain(*s, a)
 		}

@@ -25,14 +25,13 @@ const (
 func (c *Conn) Serve(handle func(*wire.Envelope)) error {
 	for {
 		line, err := c.out.Next()
-		if long, ok := errors.AsType[*stdio.TooLong](err); ok {
+		if err == nil {
+			c.serveLine(line, handle)
+		} else if long, ok := errors.AsType[*stdio.TooLong](err); ok {
 			c.tooLong(long, handle)
-			continue
-		}
-		if err != nil {
+		} else {
 			return c.ended()
 		}
-		c.serveLine(line, handle)
 	}
 }
 

@@ -213,6 +213,7 @@ func TestServeAnswersForALineThatIsTooLong(t *testing.T) {
 }
 
 func TestServeTellsHowTheServerDied(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name string
 		args []string
@@ -228,6 +229,7 @@ func TestServeTellsHowTheServerDied(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := newServer(t, "fake", tt.args...)
+			s.options.Child.Grace = 100 * time.Millisecond
 			c := s.mustDial(t)
 			_, end := serving(t, c)
 			if c.Failure() != nil {
@@ -246,7 +248,23 @@ func TestServeTellsHowTheServerDied(t *testing.T) {
 				t.Errorf("it took %v to notice", took)
 			}
 			<-c.Done()
+			<-c.proc.Done() // also when the process had not ended by itself
 		})
+	}
+}
+
+func TestALateModernAnswerCountsForTheNextStart(t *testing.T) {
+	late := strings.ReplaceAll(modernAnswer, "$ID", `"mcpx-probe"`)
+	s := newServer(t, "script", "initialize="+legacyAnswer+"\n"+late+"\n"+`{"jsonrpc":"2.0","method":"notifications/x"}`)
+	known := &eras{}
+	s.options.SiblingLegacy, s.options.Eras = true, known
+	c := s.mustDial(t)
+	lines, _ := serving(t, c)
+	if got := <-lines; !strings.Contains(got, "notifications/x") {
+		t.Errorf("handed on: %s", got)
+	}
+	if v, _ := known.Era(s.plan.Identity()); v.Era != Modern {
+		t.Errorf("got %+v, want a modern verdict", v)
 	}
 }
 
@@ -263,7 +281,10 @@ func TestStopIsToldApartFromACrash(t *testing.T) {
 }
 
 func TestWriteToAServerThatDoesNotRead(t *testing.T) {
-	c := newServer(t, "fake", "-stop-reading").mustDial(t)
+	t.Parallel()
+	s := newServer(t, "fake", "-stop-reading")
+	s.options.Child.Grace = 100 * time.Millisecond
+	c := s.mustDial(t)
 	line := append(bytes.Repeat([]byte("x"), stdio.MaxLine/2), '\n')
 	var err error
 	for range 4 {
@@ -282,6 +303,12 @@ func TestRootsChanged(t *testing.T) {
 	c := owned.mustDial(t)
 	c.RootsChanged()
 	owned.settle(t, c, "start server/discover "+legacyStart+" notifications/roots/list_changed")
+
+	modern := newServer(t, "fake", "-modern-only")
+	modern.options.Roots = oneRoot("/a")
+	c = modern.mustDial(t)
+	c.RootsChanged()
+	modern.settle(t, c, "start server/discover")
 
 	shared := newServer(t, "fake").atRoot(t.TempDir())
 	c = shared.mustDial(t)
