@@ -166,7 +166,7 @@ func (c *Conn) ended() error {
 	f := &Failure{Server: c.plan.Server, Msg: "exited", Exit: c.proc.Exit(), Stderr: c.proc.StderrTail()}
 	switch {
 	case c.stopping.Load():
-		f.Msg, f.Exit, f.Stopped = "was stopped", "", true
+		f = &Failure{Server: c.plan.Server, Msg: "was stopped", Stopped: true} // its last words are not why
 	case f.Exit == "":
 		f.Msg = "closed its stdout"
 		c.hangUp()
