@@ -13,6 +13,7 @@ import (
 
 	"github.com/dezren39/mcpx/pkg/daemon"
 	"github.com/dezren39/mcpx/pkg/place"
+	"github.com/dezren39/mcpx/pkg/shim"
 )
 
 func daemonCommand(p *program) *cli.Command {
@@ -24,15 +25,20 @@ func daemonCommand(p *program) *cli.Command {
 			&cli.StringSliceFlag{Name: "config", Usage: "read this instead of the user's files; may be repeated (MCPX_CONFIG)"},
 			runtimeDirFlag(),
 			&cli.BoolFlag{Name: "autostarted", Hidden: true},
+			&cli.BoolFlag{Name: "detach", Hidden: true},
 		},
 		Action: func(ctx context.Context, c *cli.Command) error {
 			if err := takes(c, 0, 0); err != nil {
 				return err
 			}
-			auto := c.Bool("autostarted")
+			detach := c.Bool("detach")
+			auto := c.Bool("autostarted") || detach
 			dirs, err := place.Find(place.Options{Getenv: p.getenv, RuntimeDir: c.String("runtime-dir"), XDG: !auto})
 			if err != nil {
 				return err
+			}
+			if detach {
+				return p.detach(ctx, dirs)
 			}
 			explicit, err := p.explicit(c.StringSlice("config"), auto)
 			if err != nil {
@@ -52,6 +58,15 @@ func daemonCommand(p *program) *cli.Command {
 			return err
 		},
 	}
+}
+
+// detach starts the daemon for a shim and ends, see shim.Detach.
+func (p *program) detach(ctx context.Context, dirs place.Dirs) error {
+	code, err := shim.Detach(ctx, shim.Options{Dirs: dirs, Argv0: p.argv0, Getenv: p.getenv, Stdout: os.Stdout, Stderr: p.stderr})
+	if err == nil && code != 0 {
+		return exitCode(code)
+	}
+	return err
 }
 
 // explicit is the config that replaces the search. The variable of whoever

@@ -80,8 +80,8 @@ func (d *Daemon) attach(w http.ResponseWriter, r *http.Request) {
 		api.WriteError(w, http.StatusBadRequest, *err)
 		return
 	}
-	if err := d.admit(hello); err != nil {
-		api.WriteError(w, http.StatusConflict, *err)
+	if status, err := d.admit(hello); err != nil {
+		api.WriteError(w, status, *err)
 		return
 	}
 	shim := peer(r)
@@ -98,6 +98,10 @@ func (d *Daemon) attach(w http.ResponseWriter, r *http.Request) {
 	in, out, err := receive(uc)
 	if err != nil {
 		d.o.Log.Warn("refused hand-over", "pid", shim.PID, "err", err)
+		failed := 1
+		a := &attached{control: uc}
+		a.say(api.ShimLine{Stderr: "mcpx: the hand-over was refused: " + err.Error()})
+		a.say(api.ShimLine{End: &failed})
 		_ = uc.Close()
 		return
 	}
@@ -116,21 +120,22 @@ func readHello(w http.ResponseWriter, r *http.Request, hello *api.Hello) *api.Er
 	return nil
 }
 
-// admit decides whether a hello may open a session.
-func (d *Daemon) admit(h api.Hello) *api.Error {
+// admit decides whether a hello may open a session, and how it is refused: 503
+// has the shim dial again, for the next daemon.
+func (d *Daemon) admit(h api.Hello) (int, *api.Error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
 	case h.API != api.Version:
-		return &api.Error{Msg: fmt.Sprintf("the caller speaks API %d, this daemon %d (%s)", h.API, api.Version, d.o.Version), Hint: "mcpx stop, then connect again: the newer program starts its own daemon"}
+		return http.StatusConflict, &api.Error{Msg: fmt.Sprintf("the caller speaks API %d, this daemon %d (%s)", h.API, api.Version, d.o.Version), Hint: "mcpx stop, then connect again: the newer program starts its own daemon"}
 	case h.Server == "":
-		return &api.Error{Field: "SERVER", Msg: "connect needs the name of a server", Hint: "mcpx explain --all lists the servers of this directory"}
+		return http.StatusBadRequest, &api.Error{Field: "SERVER", Msg: "connect needs the name of a server", Hint: "mcpx explain --all lists the servers of this directory"}
 	case d.quit:
-		return &api.Error{Msg: "the daemon is stopping", Hint: "connect again"}
+		return http.StatusServiceUnavailable, &api.Error{Msg: "the daemon is stopping", Hint: "connect again"}
 	case len(d.open) >= maxSessions:
-		return &api.Error{Msg: fmt.Sprintf("%d sessions are open, and that is the limit", maxSessions), Hint: "close some: mcpx status shows whose they are"}
+		return http.StatusTooManyRequests, &api.Error{Msg: fmt.Sprintf("%d sessions are open, and that is the limit", maxSessions), Hint: "close some: mcpx status shows whose they are"}
 	}
-	return nil
+	return 0, nil
 }
 
 // receive answers 101 and takes the descriptors that follow it.

@@ -28,6 +28,9 @@ func TestMain(m *testing.M) {
 		case "connect":
 			os.Exit(connectMain())
 		case "daemon":
+			if os.Args[2] == "--detach" {
+				os.Exit(detachMain(os.Args[len(os.Args)-1]))
+			}
 			os.Exit(daemonMain(os.Args[len(os.Args)-1]))
 		}
 	}
@@ -40,6 +43,18 @@ func connectMain() int {
 		Dirs:   dirsAt(filepath.Dir(os.Args[2])),
 		Getenv: os.Getenv, Argv0: os.Args[0],
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "mcpx:", err)
+	}
+	return code
+}
+
+// detachMain is what cmd does: `daemon --detach --runtime-dir RUNTIMEDIR`.
+func detachMain(runtimeDir string) int {
+	code, err := Detach(context.Background(), Options{
+		Dirs:   dirsAt(filepath.Dir(runtimeDir)),
+		Getenv: os.Getenv, Argv0: os.Args[0], Stdout: os.Stdout, Stderr: os.Stderr,
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mcpx:", err)
@@ -134,12 +149,19 @@ func births(t *testing.T, d place.Dirs) []born {
 	}
 }
 
-// kill ends every daemon that was born there, and waits for those that are
-// children of this process.
+// kill ends every daemon that was born there, and waits until the last one has
+// let go of its lock.
 func kill(t *testing.T, d place.Dirs) {
 	for _, b := range births(t, d) {
 		syscall.Kill(b.PID, syscall.SIGKILL)
-		syscall.Wait4(b.PID, nil, 0, nil)
+	}
+	lock, err := os.Open(filepath.Join(d.Runtime, "daemon.lock"))
+	if err != nil {
+		return // none was born
+	}
+	defer lock.Close()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -9,8 +9,6 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/dezren39/mcpx/pkg/proc"
 	"github.com/dezren39/mcpx/pkg/socket"
 )
@@ -104,69 +102,99 @@ func daemonElsewhere(rt *socket.Runtime) bool {
 // earlyExit is a daemon that ended before it answered.
 type earlyExit struct{ fault }
 
+// startOnce starts a detacher, which starts the daemon, and dials once it has
+// ended well.
 func (o Options) startOnce(ctx context.Context, rt *socket.Runtime, program string) (*net.UnixConn, error) {
 	log, err := openLog(o.Dirs.State)
 	if err != nil {
 		return nil, err
 	}
 	defer log.Close()
-	cmd := exec.Cmd{
-		Path:        program,
-		Args:        []string{program, "daemon", "--autostarted", "--runtime-dir", rt.Path()},
-		Dir:         o.Dirs.Home,
-		Env:         o.daemonEnv(rt.Path()),
-		Stdout:      log.File, // and stdin is /dev/null
-		Stderr:      log.File,
-		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
-	}
-	if err := proc.Start(&cmd); err != nil {
+	cmd := o.command(program, rt, "--detach")
+	cmd.Stdout, cmd.Stderr = log.File, log.File // and stdin is /dev/null
+	if err := proc.Start(cmd); err != nil {
 		return nil, &fault{
 			msg:  fmt.Sprintf("the daemon did not start: %v", err),
 			hint: "start it by hand: mcpx daemon",
 			err:  err,
 		}
 	}
-	// It outlives us; its end is only of interest until it answers.
-	defer cmd.Process.Release()
-	return await(ctx, rt, cmd.Process.Pid, log)
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }() // it bounds itself
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	hint := "see " + log.Name() + ", or run it in the foreground: mcpx daemon"
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() != unanswered {
+		return nil, &earlyExit{fault{msg: fmt.Sprintf("the daemon ended as it started: %v%s", exit, log.lastWords()), hint: hint}}
+	}
+	if err != nil {
+		return nil, &fault{msg: fmt.Sprintf("the daemon started but does not answer on %s%s", rt.Path(), log.lastWords()), hint: hint, err: err}
+	}
+	return rt.Dial(socket.Attach)
 }
 
-// await dials with growing waits, until the daemon answers, ends, or ctx does.
-func await(ctx context.Context, rt *socket.Runtime, pid int, log *logFile) (*net.UnixConn, error) {
-	for wait := 2 * time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
-		status, ended := exited(pid) // before the dial: a dying daemon may have answered
+// command is a start of the daemon's program, in a session of its own: signals
+// of the host's terminal and group pass it by.
+func (o Options) command(program string, rt *socket.Runtime, how string) *exec.Cmd {
+	return &exec.Cmd{
+		Path:        program,
+		Args:        []string{program, "daemon", how, "--runtime-dir", rt.Path()},
+		Dir:         o.Dirs.Home,
+		Env:         o.daemonEnv(rt.Path()),
+		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
+	}
+}
+
+// unanswered is a detacher's exit code when the daemon neither answered nor
+// ended in time (EX_TEMPFAIL).
+const unanswered = 75
+
+// Detach is what stands for a moment between a shim and the daemon it starts:
+// it starts the daemon, waits until that answers, and ends, so that the daemon
+// is not below the host. Hosts that end a server's tree by parent ids would take
+// it along otherwise, and with it every other session. It returns the exit code:
+// the daemon's own when that ended instead of answering.
+func Detach(ctx context.Context, o Options) (int, error) {
+	rt, err := socket.OpenRuntime(o.Dirs.Runtime, true)
+	if err != nil {
+		return 1, err
+	}
+	defer rt.Close()
+	program, err := o.program()
+	if err != nil {
+		return 1, err
+	}
+	cmd := o.command(program, rt, "--autostarted")
+	cmd.Stdout, cmd.Stderr = o.Stdout, o.Stderr
+	if err := proc.Start(cmd); err != nil {
+		return 1, err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	ctx, cancel := context.WithTimeout(ctx, o.patience())
+	defer cancel()
+	for wait := time.Millisecond; ; wait = min(2*wait, 10*time.Millisecond) {
 		c, err := rt.Dial(socket.Attach)
 		if !errors.Is(err, socket.ErrNoDaemon) {
-			return c, err
-		}
-		if ended {
-			return nil, &earlyExit{fault{
-				msg:  "the daemon ended as it started: " + status + log.lastWords(),
-				hint: "see " + log.Name() + ", or run it in the foreground: mcpx daemon",
-			}}
+			if err == nil {
+				err = c.Close()
+			}
+			return 0, err
 		}
 		select {
+		case err := <-ended:
+			if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() > 0 {
+				return exit.ExitCode(), nil // it has said why
+			}
+			return 1, nil
 		case <-time.After(wait):
 		case <-ctx.Done():
-			return nil, &fault{
-				msg:  fmt.Sprintf("the daemon (pid %d) started but does not answer on %s%s", pid, rt.Path(), log.lastWords()),
-				hint: "see " + log.Name() + ", or run it in the foreground: mcpx daemon",
-				err:  ctx.Err(),
-			}
+			return unanswered, nil
 		}
 	}
-}
-
-// exited asks about one child of ours without waiting, and reaps it.
-func exited(pid int) (status string, ended bool) {
-	var ws unix.WaitStatus
-	if got, _ := unix.Wait4(pid, &ws, unix.WNOHANG, nil); got != pid {
-		return "", false
-	}
-	if ws.Signaled() {
-		return "killed by " + unix.SignalName(ws.Signal()), true
-	}
-	return fmt.Sprintf("exit status %d", ws.ExitStatus()), true
 }
 
 // daemonEnv is a login-like base and nothing of the host's own (design D15,
