@@ -114,7 +114,7 @@ func (m *Mux) OnListChanged(f func(kind string)) {
 
 // Stats are for status.
 type Stats struct {
-	Calls    int64 // requests sent to the server
+	Calls    int64 // requests that sessions sent to the server
 	Errors   int64 // of those, answered with an error, ours or the server's
 	Dropped  int64 // messages that belonged to nobody, and storms' excess
 	InFlight int

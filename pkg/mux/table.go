@@ -56,12 +56,12 @@ func (m *Mux) enter(c *call) (id uint64, err *Error) {
 	m.calls[c.id] = c
 	if c.port != nil {
 		c.port.calls[c.key] = c
+		m.stats.Calls++
 	}
 	if c.timeout > 0 {
 		c.deadline = now.Add(c.timeout)
 		m.lookLocked(c.deadline)
 	}
-	m.stats.Calls++
 	return c.id, nil
 }
 

@@ -1,0 +1,83 @@
+package daemon
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dezren39/mcpx/pkg/api"
+	"github.com/dezren39/mcpx/pkg/config"
+	"github.com/dezren39/mcpx/pkg/proc"
+	"github.com/dezren39/mcpx/pkg/roots"
+	"github.com/dezren39/mcpx/pkg/scope"
+	"github.com/dezren39/mcpx/pkg/session"
+)
+
+func TestStatusIsBuiltFromTheFacts(t *testing.T) {
+	at := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+	gopls := &config.Resolved{Name: "gopls", Scope: scope.Worktree}
+	docs := &config.Resolved{Name: "docs", Scope: scope.Global}
+	off := &config.Resolved{Name: "off", Scope: scope.Global, Disabled: true}
+	own := &config.Config{
+		Servers: map[string]*config.Resolved{"gopls": gopls, "docs": docs, "off": off}, Names: []string{"docs", "gopls", "off"},
+		Files:    []string{"/home/you/.config/mcpx/config.json"},
+		Problems: config.Problems{{File: "/home/you/.config/mcpx/config.json", Line: 3, Col: 5, Server: "docs", Field: "command", Msg: "odd", Hint: "mend it", Warning: true}},
+	}
+	up := api.InstanceStatus{ID: "1", Server: "gopls", Key: "worktree:/src/app", PID: 42, State: "connected", Tools: 8}
+	conn := func(server, key string, r *config.Resolved) session.Snapshot {
+		return session.Snapshot{
+			Identity: session.Identity{Session: "s1", Host: proc.ID{PID: 7, Start: 1}},
+			Server:   server, HostName: "claude-code", HostVersion: "2", Dir: "/src/app", Origin: roots.Native,
+			Roots: []roots.Root{{URI: "file:///src/app", Origin: roots.Native}},
+			Key:   key, Resolved: r, View: own, Since: at,
+		}
+	}
+	hidden := conn("secret", "", nil)
+	hidden.State = "untrusted"
+	hidden.Reason = "untrusted: only /src/app/.mcpx.json names it"
+	got := build(facts{
+		version: "1.0", pid: 1, runtimeDir: "/run/mcpx", started: at, rss: 99, own: own,
+		instances: []api.InstanceStatus{up, {ID: "2", Server: "docs", Key: "global", State: "backing-off"}},
+		conns:     []session.Snapshot{conn("gopls", "worktree:/src/app", gopls), conn("docs", "repo:/x", docs), hidden},
+		kept: func(r *config.Resolved) (int, bool) {
+			if r.Name != "docs" {
+				return 0, false
+			}
+			return 2, true
+		},
+	})
+	want := &api.Status{
+		Daemon: api.DaemonStatus{
+			Version: "1.0", PID: 1, RuntimeDir: "/run/mcpx", Config: own.Files, StartedAt: at, RSSBytes: 99,
+			Children: 1, // the one that backs off has no process
+		},
+		Instances: []api.InstanceStatus{up, {ID: "2", Server: "docs", Key: "global", State: "backing-off"}},
+		Sessions: []api.SessionStatus{{
+			ID: "s1", Host: api.HostStatus{Name: "claude-code", Version: "2", PID: 7},
+			Cwd: api.CwdStatus{Path: "/src/app", Origin: "roots"}, Roots: []api.RootStatus{{URI: "file:///src/app", Origin: "roots"}},
+			Connections: 3, Since: at,
+			Servers: []api.SessionServer{
+				{Name: "gopls", State: "connected (8 tools)", Tools: 8},
+				{Name: "docs", State: "idle (list kept)", Tools: 2},
+				{Name: "secret", State: "untrusted", Reason: "untrusted: only /src/app/.mcpx.json names it"},
+			},
+		}},
+		Servers: []api.ServerStatus{
+			{Name: "docs", Scope: "global", Tools: 2, Listed: true},
+			{Name: "gopls", Scope: "worktree"},
+			{Name: "off", Scope: "global", State: "disabled"},
+		},
+		Problems: []api.Problem{{Where: "/home/you/.config/mcpx/config.json:3:5", Server: "docs", Field: "command", Message: "odd", Hint: "mend it", Warning: true}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("build (-want +got):\n%s", diff)
+	}
+}
+
+func TestAnEmptyStatusHasListsAndNoNulls(t *testing.T) {
+	got := build(facts{own: &config.Config{}, kept: func(*config.Resolved) (int, bool) { return 0, false }})
+	if got.Instances == nil || got.Sessions == nil || got.Servers == nil || got.Problems == nil || got.Daemon.Config == nil {
+		t.Errorf("a list is null: %+v", got)
+	}
+}
