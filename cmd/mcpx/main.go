@@ -40,11 +40,27 @@ func endings() []os.Signal {
 // run is the program without its process: it returns the exit code (0 done,
 // 1 failed or problems found, 2 misuse).
 func run(ctx context.Context, args []string, p *program) int {
-	return p.report(newRoot(p).Run(ctx, args))
+	root := newRoot
+	if len(args) > 1 && args[1] == "connect" {
+		root = connectRoot
+	}
+	return p.report(root(p).Run(ctx, args))
 }
 
 // newRoot is the tree of commands, in the order in which help shows them.
 func newRoot(p *program) *cli.Command {
+	return rootOf(p,
+		connectCommand(p), daemonCommand(p), demoCommand(p), demoServerCommand(p),
+		statusCommand(p), explainCommand(p), configCommand(p), checkCommand(p), logsCommand(p), versionCommand(p),
+		trustCommand(p), untrustCommand(p), restartCommand(p), stopCommand(p), reloadCommand(p),
+		completionCommand(p), completeCommand(p), helpCommand(p))
+}
+
+// connectRoot is what of the tree a connect needs: one sleeps beside every host,
+// and what it has built it keeps.
+func connectRoot(p *program) *cli.Command { return rootOf(p, connectCommand(p)) }
+
+func rootOf(p *program, commands ...*cli.Command) *cli.Command {
 	root := &cli.Command{
 		Name:   "mcpx",
 		Reader: p.stdin, Writer: p.stdout, ErrWriter: p.stderr,
@@ -54,12 +70,7 @@ func newRoot(p *program) *cli.Command {
 		ExitErrHandler: func(context.Context, *cli.Command, error) {},
 		// A path with a comma in it is one path.
 		DisableSliceFlagSeparator: true,
-		Commands: []*cli.Command{
-			connectCommand(p), daemonCommand(p), demoCommand(p), demoServerCommand(p),
-			statusCommand(p), explainCommand(p), configCommand(p), checkCommand(p), logsCommand(p), versionCommand(p),
-			trustCommand(p), untrustCommand(p), restartCommand(p), stopCommand(p), reloadCommand(p),
-			completionCommand(p), completeCommand(p), helpCommand(p),
-		},
+		Commands:                  commands,
 	}
 	root.Action = func(_ context.Context, c *cli.Command) error {
 		if c.Args().Present() {

@@ -96,11 +96,20 @@ func run(ctx context.Context, o Options) (int, error) {
 	}
 	in.start()
 	out.start()
-	debug.FreeOSMemory() // from here on we sleep, one of many
+	sleepLight()
 	code, err := l.sleep()
 	l.close() // the daemon lets go of our pipes now, if it has not yet
 	out.wait(ctx)
 	return code, err
+}
+
+// sleepLight turns the collector off, as one of many that do nothing. It has not
+// run yet, since so little was allocated; its first run takes more memory than
+// it frees (a third of a MiB), and it would wake us every two minutes. Should
+// a shim that copies come to need memory after all, the limit turns it on again.
+func sleepLight() {
+	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(32 << 20)
 }
 
 // endings are the signals that end us, but those we were told to ignore (nohup).
