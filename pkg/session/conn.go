@@ -230,10 +230,13 @@ func (c *Conn) tooLong(long *stdio.TooLong) {
 	c.send(wire.AppendError(nil, id, codeInvalidRequest, fmt.Sprintf("the message is %d bytes, more than the %d MiB that are carried", long.Size, stdio.MaxLine>>20), nil))
 }
 
-// send writes whole lines to the host. An answer that does not fit in the queue
+// send writes whole lines to the host, none once the connection is closed. An answer that does not fit in the queue
 // becomes an error (threat T34); should that not fit either, the host has 64 MiB
 // to read first and learns from its own time-out.
 func (c *Conn) send(line []byte) {
+	if c.life.Err() != nil {
+		return
+	}
 	if err := c.out.Write(line); errors.Is(err, stdio.ErrFull) {
 		env, scanErr := wire.Scan(bytes.TrimRight(line, "\n"))
 		if scanErr == nil && (env.Kind == wire.Result || env.Kind == wire.Error) {

@@ -85,11 +85,11 @@ func (c *Conn) newItem(env *wire.Envelope) *item {
 	return it
 }
 
-// work places what waits, in order, until nothing does.
+// work places what waits, in order, until nothing does or the connection ends.
 func (c *Conn) work() {
 	for {
 		c.mu.Lock()
-		if len(c.queue) == 0 {
+		if len(c.queue) == 0 || c.life.Err() != nil {
 			c.busy = false
 			c.mu.Unlock()
 			return
