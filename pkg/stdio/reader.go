@@ -18,6 +18,7 @@ type Reader struct {
 	start, end int // the bytes of buf not yet handed out
 	searched   int // of those, how many are known to hold no newline
 	last       int // the length of the line handed out before
+	short      int // how many lines in a row would have fitted in the least buffer
 }
 
 // NewReader reads from r lines of at most max bytes; 0 means MaxLine.
@@ -100,12 +101,21 @@ func (r *Reader) fill() {
 		r.end = copy(r.buf, r.buf[r.start:r.end])
 		r.start = 0
 	}
-	if r.end == len(r.buf) {
+	switch {
+	case r.buf == nil:
+		r.resize(least)
+	case r.end == len(r.buf):
 		// One byte over the cap shows that a line is too long.
-		size := min(max(usual, 2*len(r.buf)), max(usual, r.max+1))
-		r.buf = append(make([]byte, 0, size), r.buf...)[:size]
+		r.resize(min(max(usual, 2*len(r.buf)), max(usual, r.max+1)))
 	}
 	r.end += r.read(r.buf[r.end:])
+}
+
+// resize moves what is unread into a buffer of size bytes.
+func (r *Reader) resize(size int) {
+	buf := make([]byte, size)
+	r.end = copy(buf, r.buf[r.start:r.end])
+	r.start, r.buf = 0, buf
 }
 
 // read reads something into b, or keeps the error the stream ended with.
@@ -159,16 +169,23 @@ func (e *TooLong) add(chunk []byte) {
 }
 
 // shrink gives a large buffer back once a usual line has gone by, and at once
-// when it is huge: hundreds of idle streams must not hold what one line needed.
+// when it is huge, and a usual one after many short lines: hundreds of idle
+// streams must not hold what one line needed.
 func (r *Reader) shrink() {
-	const huge = 1 << 20
-	unread := r.end - r.start
-	if len(r.buf) <= usual || unread > usual/2 || r.last > usual && len(r.buf) <= huge {
-		return
+	const (
+		huge = 1 << 20
+		many = 16
+	)
+	if r.short++; r.last >= least {
+		r.short = 0
 	}
-	small := make([]byte, usual)
-	r.end = copy(small, r.buf[r.start:r.end])
-	r.start, r.buf = 0, small
+	unread := r.end - r.start
+	switch {
+	case len(r.buf) > usual && unread <= usual/2 && (r.last <= usual || len(r.buf) > huge):
+		r.resize(usual)
+	case len(r.buf) > least && unread <= least/2 && r.short >= many:
+		r.resize(least)
+	}
 }
 
 func blank(line []byte) bool {

@@ -122,6 +122,26 @@ func TestReaderGivesLargeBuffersBack(t *testing.T) {
 	}
 }
 
+func TestReaderHoldsLittleWhileLinesAreShort(t *testing.T) {
+	short := strings.Repeat("a\n", 100)
+	r := NewReader(io.MultiReader(strings.NewReader(short), strings.NewReader(strings.Repeat("x", usual/2)+"\n"), strings.NewReader(short)), 0)
+	read := func(lines, want int) {
+		t.Helper()
+		for range lines {
+			if _, err := r.Next(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if len(r.buf) != want {
+			t.Errorf("buffer of %d bytes, want %d", len(r.buf), want)
+		}
+	}
+	read(100, least)
+	read(1, usual)
+	read(5, usual) // a stream that changes between long and short keeps its buffer
+	read(95, least)
+}
+
 func TestReaderAllocatesNothingForALine(t *testing.T) {
 	r := NewReader(&endless{line: []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}` + "\r\n")}, 0)
 	if n := testing.AllocsPerRun(10000, func() {

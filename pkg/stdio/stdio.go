@@ -6,5 +6,9 @@ package stdio
 // MaxLine is the cap on one line, in bytes (design D8, report H1).
 const MaxLine = 64 << 20
 
-// usual is the size of a buffer between large lines.
-const usual = 64 << 10
+// Sizes of a reader's buffer: usual between large lines, least while lines are
+// short. Most of the streams of hosts carry short lines only, and are idle.
+const (
+	usual = 64 << 10
+	least = 4 << 10
+)
