@@ -94,7 +94,19 @@ func (d *Daemon) postUntrust(w http.ResponseWriter, r *http.Request) {
 	d.refresh(w, "no longer trusted: "+req.File)
 }
 
-func (d *Daemon) postReload(w http.ResponseWriter, _ *http.Request) {
+// nothing reads a body that has nothing to say; a member is refused (threat T10).
+func nothing(r *http.Request) *api.Error {
+	if r.ContentLength == 0 {
+		return nil
+	}
+	return api.ReadJSON(r, &struct{}{})
+}
+
+func (d *Daemon) postReload(w http.ResponseWriter, r *http.Request) {
+	if err := nothing(r); err != nil {
+		api.WriteError(w, http.StatusBadRequest, *err)
+		return
+	}
 	d.refresh(w, "read the config again")
 }
 
@@ -156,6 +168,10 @@ func (d *Daemon) knows(server string) bool {
 }
 
 func (d *Daemon) postStop(w http.ResponseWriter, r *http.Request) {
+	if err := nothing(r); err != nil {
+		api.WriteError(w, http.StatusBadRequest, *err)
+		return
+	}
 	d.o.Log.Info("asked to stop", "pid", peer(r).PID)
 	api.WriteJSON(w, http.StatusOK, api.Done{Message: "stopping"})
 	_ = http.NewResponseController(w).Flush() // an idle daemon is gone before this function's return would send it
