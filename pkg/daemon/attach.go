@@ -189,7 +189,7 @@ func (d *Daemon) host(control *net.UnixConn, hello api.Hello, shim socket.Peer, 
 
 	var gone sync.WaitGroup
 	gone.Go(func() { // the shim's end is the host's
-		_, _ = io.Copy(io.Discard, control)
+		awaitEnd(control)
 		a.conn.Close()
 		_ = in.SetReadDeadline(time.Now())
 	})
@@ -203,6 +203,17 @@ func (d *Daemon) host(control *net.UnixConn, hello api.Hello, shim socket.Peer, 
 	gone.Wait()
 	d.leave(a)
 	d.o.Log.Info("closed session", "session", id.Session, "server", hello.Server, "took", time.Since(began).Round(time.Millisecond))
+}
+
+// awaitEnd returns when the shim is gone. It says nothing any more, so that a
+// large buffer would only be one more thing that each session holds.
+func awaitEnd(control net.Conn) {
+	var nothing [16]byte
+	for {
+		if _, err := control.Read(nothing[:]); err != nil {
+			return
+		}
+	}
 }
 
 // say writes one line to the shim. A shim that does not read is gone or stuck:

@@ -146,8 +146,9 @@ func (m *Mux) Err() error {
 // line lends a buffer for one line; give takes it back.
 func (m *Mux) line() *[]byte { return m.lines.Get().(*[]byte) }
 
-// keptLine is the largest buffer that is worth keeping.
-const keptLine = 64 << 10
+// keptLine is the largest buffer that is kept, until the next collection: large
+// enough for the answers that servers give every day.
+const keptLine = 1 << 20
 
 func (m *Mux) give(line *[]byte) {
 	if cap(*line) <= keptLine {
