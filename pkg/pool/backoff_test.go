@@ -85,6 +85,9 @@ func TestBackoffCountsAnEarlyDeath(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(64, 4)
 		p := w.pool(t, "flaky", nil)
+		use(t, p, "global")
+		w.crash(t, "global")
+		synctest.Wait() // the first is no reason to wait
 		for _, pause := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second} {
 			use(t, p, "global")
 			time.Sleep(time.Second)
@@ -101,6 +104,9 @@ func TestBackoffCountsAnEarlyDeath(t *testing.T) {
 		w.crash(t, "global")
 		synctest.Wait()
 		use(t, p, "global") // one that lived is started again at once
+		w.crash(t, "global")
+		synctest.Wait()
+		use(t, p, "global")
 		w.crash(t, "global")
 		synctest.Wait()
 		if b, ok := errors.AsType[*BackoffError](try(t, p, "global")); !ok || b.Retry != time.Second {

@@ -105,6 +105,9 @@ func TestExclusiveEarlyDeathTellsTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(64, 4)
 		p := w.pool(t, "browser", exclusive)
+		use(t, p, "global")
+		w.crash(t, "global")
+		synctest.Wait() // the second early death is one to wait after
 		victim := lease(t, p, "global")
 		defer victim.Release()
 		var wg sync.WaitGroup

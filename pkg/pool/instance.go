@@ -151,7 +151,7 @@ func (in *instance) died(err error) {
 	}
 	now, rec := time.Now(), p.record(in.rs.Key)
 	if now.Sub(in.startedAt) < proofLife {
-		rec.failed(err, now)
+		rec.died(err, now)
 	} else {
 		rec.forgive()
 	}

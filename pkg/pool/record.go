@@ -51,6 +51,16 @@ func (r *record) failed(err error, now time.Time) {
 	r.retryAt = now.Add(nextRetry(r.failures))
 }
 
+// died counts the early end of one that had started. The first is no reason to
+// wait, the next call starts another (report F1); from then on it is as for one
+// that does not start.
+func (r *record) died(err error, now time.Time) {
+	r.failed(err, now)
+	if r.retryAt = now; r.failures > 1 {
+		r.retryAt = now.Add(nextRetry(r.failures - 1))
+	}
+}
+
 // forgive forgets the failures.
 func (r *record) forgive() { r.failures, r.err, r.retryAt = 0, nil, time.Time{} }
 
