@@ -116,12 +116,8 @@ func TestTwentyShimsAreOneDaemon(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	log, err := os.ReadFile(filepath.Join(r.Home, ".local/state/mcpx/daemon.log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := strings.Count(string(log), "started daemon"); got != 1 {
-		t.Errorf("%d daemons were started, want 1:\n%s", got, log)
+	if got := strings.Count(r.Log(), "started daemon"); got != 1 {
+		t.Errorf("%d daemons were started, want 1", got)
 	}
 	if got := len(r.Status().Sessions); got != 1 {
 		t.Errorf("%d sessions, want 1: all connections are of one host", got)
@@ -134,8 +130,7 @@ func TestListingWhatIsKeptStartsNothing(t *testing.T) {
 	h := r.Connect(r.Home, "one")
 	h.Open()
 	first := h.Ask("tools/list", map[string]any{})
-	for len(r.Instances("one")) != 1 || r.Instances("one")[0].Tools == 0 { // until the catalogue has been gathered
-	}
+	r.Listed("one")
 	r.Mcpx("restart", "one")
 	before := starts(t, log)
 

@@ -5,14 +5,11 @@ package rig
 
 import (
 	"bytes"
-	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/dezren39/mcpx/pkg/api"
 )
 
 // Rig is one user's machine.
@@ -121,26 +118,26 @@ func (r *Rig) Mcpx(args ...string) string {
 	return string(out)
 }
 
-// Status is the daemon's.
-func (r *Rig) Status() api.Status {
+// Checkouts makes a repository with a linked worktree beside it.
+func (r *Rig) Checkouts() (main, linked string) {
 	r.T.Helper()
-	var s api.Status
-	if err := json.Unmarshal([]byte(r.Mcpx("status", "--json")), &s); err != nil {
-		r.T.Fatal(err)
-	}
-	return s
+	main, linked = filepath.Join(r.Home, "main"), filepath.Join(r.Home, "linked")
+	r.Write(filepath.Join(main, "sub", "file"), "")
+	r.Git(main, "init", "-q")
+	r.Git(main, "add", ".")
+	r.Git(main, "commit", "-qm", "start")
+	r.Git(main, "worktree", "add", "-q", "-b", "linked", linked)
+	return main, linked
 }
 
-// Instances are the running ones of a server.
-func (r *Rig) Instances(server string) []api.InstanceStatus {
+// Log is what the daemon has logged so far.
+func (r *Rig) Log() string {
 	r.T.Helper()
-	var out []api.InstanceStatus
-	for _, in := range r.Status().Instances {
-		if in.Server == server {
-			out = append(out, in)
-		}
+	b, err := os.ReadFile(filepath.Join(r.Home, ".local/state/mcpx/daemon.log"))
+	if err != nil {
+		r.T.Fatal(err)
 	}
-	return out
+	return string(b)
 }
 
 // Git runs git in dir, untouched by the caller's configuration.
