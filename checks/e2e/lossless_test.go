@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/dezren39/mcpx/checks/rig"
 	"github.com/dezren39/mcpx/pkg/wire"
@@ -23,7 +24,11 @@ func newMirror(t *testing.T) (*rig.Rig, *rig.Host, string) {
 		t.Fatal(err)
 	}
 	record := filepath.Join(t.TempDir(), "record")
-	r := rig.New(t, mcpx, fmt.Sprintf(`{"mcpServers": {"mirror": {"command": %q, "args": ["mirror", %q]}}}`, self, record))
+	frames, err := filepath.Abs("../../pkg/wire/testdata/server.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rig.New(t, mcpx, fmt.Sprintf(`{"mcpServers": {"mirror": {"command": %q, "args": ["mirror", %q, %q]}}}`, self, record, frames))
 	h := r.Connect(r.Home, "mirror")
 	h.Open()
 	h.Ask("tools/list", map[string]any{})
@@ -46,68 +51,89 @@ func recorded(t *testing.T, record, mark string) [][]byte {
 	return out
 }
 
-// TestBytesPassThrough sends frames that typed proxies damage and compares what
-// arrives, both ways, byte for byte. Only the id and the progress token may
-// differ on the way out (design D7).
-func TestBytesPassThrough(t *testing.T) {
-	_, h, record := newMirror(t)
-	frames := []struct{ name, id, line string }{
-		{"unknown members beside the known ones", `"f1"`, `{"vendor":{"a":[1,{}]},"jsonrpc":"2.0","id":"f1","method":"tools/call","params":{"name":"mirror","arguments":{"mark":"f1"},"x":null},"z":1}`},
-		{"integers above 2^53 and other odd numbers", `9007199254740993`, `{"jsonrpc":"2.0","id":9007199254740993,"method":"tools/call","params":{"name":"mirror","arguments":{"mark":"f2","big":9007199254740993,"neg":-0,"exp":1E400,"frac":2.50}}}`},
-		{"escapes as they were spelled", `"f\u0033"`, `{"jsonrpc":"2.0","id":"f\u0033","method":"tools/call","params":{"name":"mirror","arguments":{"mark":"f3","s":"\u00e9é\ud83d\ude00😀\/<>&\u2028"}}}`},
-		{"key order and white space", `4`, `{ "id" : 4 ,"params":{"arguments":{"z":1,"mark":"f4","a":2},	"name":"mirror"},"method":"tools/call","jsonrpc":"2.0"}`},
-		{"an unknown method", `"f5"`, `{"jsonrpc":"2.0","id":"f5","method":"vendor/does.not/exist","params":{"arguments":{"mark":"f5"}}}`},
-		{"a string id that looks like a number", `"1"`, `{"jsonrpc":"2.0","id":"1","method":"tools/call","params":{"name":"mirror","arguments":{"mark":"f6"}}}`},
-		{"unknown content types in the result", `"f7"`, `{"jsonrpc":"2.0","id":"f7","method":"tools/call","params":{"name":"mirror","arguments":{"mark":"f7","content":[{"type":"hologram","data":{"k":[]}}],"resultType":"vendor","_meta":{"x/y":1}}}}`},
-		{"an error with data", `"f8"`, `{"jsonrpc":"2.0","id":"f8","method":"tools/call","params":{"name":"mirror","arguments":{"mark":"f8","error":{"code":-31999,"message":"no \u0041","data":{"deep":[1.0,9007199254740993]},"extra":true}}}}`},
-		{"duplicate keys inside arguments", `"f9"`, `{"jsonrpc":"2.0","id":"f9","method":"tools/call","params":{"name":"mirror","arguments":{"mark":"f9","name":1,"Name":2,"name":3}}}`},
+// table is one of the wire package's tables of frames.
+func table(t *testing.T, name string) []txtar.File {
+	t.Helper()
+	a, err := txtar.ParseFile(filepath.Join("../../pkg/wire/testdata", name))
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, f := range frames {
-		t.Run(f.name, func(t *testing.T) {
-			answer := h.Expect(f.id)
-			h.Send(f.line)
-			got := h.Await(answer, f.name)
+	return a.Files
+}
 
-			env, err := wire.Scan([]byte(f.line))
+// TestTheFramesOfAHostArriveAsTheyWere sends the table of frames that typed
+// proxies damage. Only the id and the progress token may differ (design D7).
+func TestTheFramesOfAHostArriveAsTheyWere(t *testing.T) {
+	_, h, record := newMirror(t)
+	for _, f := range table(t, "host.txtar") {
+		t.Run(f.Name, func(t *testing.T) {
+			line := bytes.TrimRight(f.Data, "\n")
+			env, err := wire.Scan(line)
 			if err != nil {
 				t.Fatal(err)
 			}
-			at, _ := wire.Member(env.Bytes(env.Params), "arguments")
-			args := env.Bytes(env.Params)[at.Start:at.End]
-			mark := `"mark":"` + mark(args) + `"`
-			lines := recorded(t, record, mark)
-			if len(lines) != 1 {
-				t.Fatalf("the server got %d lines for one request", len(lines))
+			before := len(recorded(t, record, ""))
+			if env.Kind == wire.Request {
+				answer := h.Expect(string(env.Bytes(env.ID)))
+				h.Send(string(line))
+				h.Await(answer, f.Name)
+			} else {
+				h.Send(string(line))
+				h.Call("mirror", map[string]string{"mark": "after"}) // comes behind it, in order
 			}
-			child, err := wire.Scan(lines[0])
-			if err != nil {
-				t.Fatal(err)
+			got := recorded(t, record, "")[before:]
+			var want []byte
+			switch env.Kind {
+			case wire.Request:
+				child, err := wire.Scan(got[0])
+				if err != nil {
+					t.Fatal(err)
+				}
+				id := child.Bytes(child.ID)
+				want = env.Append(nil, wire.Edit{At: env.ID, With: id}, wire.Edit{At: env.ProgressToken, With: id})
+			case wire.Notification:
+				want = f.Data
+				got = got[:len(got)-1]
+			default: // nobody asked for this response
+				got = got[:len(got)-1]
 			}
-			want := string(bytes.TrimRight(env.Append(nil, wire.Edit{At: env.ID, With: child.Bytes(child.ID)}), "\n"))
-			if diff := cmp.Diff(want, string(lines[0])); diff != "" {
+			if diff := cmp.Diff(string(want), string(joined(got))); diff != "" {
 				t.Errorf("what the server got (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(string(reflected(lines[0], f.id)), string(got.Line)); diff != "" {
+		})
+	}
+}
+
+// TestTheFramesOfAServerArriveAsTheyWere has the mirror answer with each frame.
+func TestTheFramesOfAServerArriveAsTheyWere(t *testing.T) {
+	_, h, _ := newMirror(t)
+	h.Ask("logging/setLevel", map[string]string{"level": "debug"})
+	for i, f := range table(t, "server.txtar") {
+		t.Run(f.Name, func(t *testing.T) {
+			id, token := fmt.Sprintf(`"\u0069d-%d"`, i), fmt.Sprintf(`"t\u006f-%d"`, i)
+			answer := h.Expect(id)
+			h.Send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"mirror","arguments":{"frame":%q},"_meta":{"progressToken":%s}}}`, id, f.Name, token))
+			got := h.Await(answer, f.Name)
+			want := strings.NewReplacer(`"@id"`, id, `"@token"`, token).Replace(string(f.Data))
+			if !bytes.Contains(f.Data, []byte(`"@id"`)) {
+				select { // a burst of list_changed is told a moment after it
+				case got = <-h.Notes:
+				case <-time.After(rig.Wait):
+					t.Fatal("the notification did not arrive")
+				}
+			}
+			if diff := cmp.Diff(want, string(got.Line)); diff != "" {
 				t.Errorf("what the host got (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-func mark(args []byte) string {
-	at, _ := wire.Member(args, "mark")
-	text, _ := wire.Text(args[at.Start:at.End])
-	return text
-}
-
-// reflected is the mirror's answer to line, under the host's own id.
-func reflected(line []byte, id string) []byte {
-	out := reflect(line)
-	env, err := wire.Scan(bytes.TrimRight(out, "\n"))
-	if err != nil {
-		panic(err)
+func joined(lines [][]byte) (all []byte) {
+	for _, line := range lines {
+		all = append(append(all, line...), '\n')
 	}
-	return env.Append(nil, wire.Edit{At: env.ID, With: []byte(id)})
+	return all
 }
 
 func TestALineOfFiveMegabytesPassesBothWays(t *testing.T) {

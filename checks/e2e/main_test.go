@@ -37,8 +37,8 @@ import (
 var mcpx, fakemcp string
 
 func TestMain(m *testing.M) {
-	if len(os.Args) > 2 && os.Args[1] == "mirror" {
-		os.Exit(mirror(os.Args[2]))
+	if len(os.Args) > 3 && os.Args[1] == "mirror" {
+		os.Exit(mirror(os.Args[2], os.Args[3]))
 	}
 	os.Exit(run(m))
 }

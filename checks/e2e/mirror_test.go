@@ -5,15 +5,22 @@ import (
 	"bytes"
 	"io"
 	"os"
+	"slices"
+
+	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/dezren39/mcpx/pkg/wire"
 )
 
-// mirror is a server that shows what arrives and answers with what it is told:
-// every line it reads goes to the record file as it came, and the result of a
-// tools/call is the raw bytes of its arguments. An argument member "error"
-// makes it the error instead.
-func mirror(record string) int {
+// mirror is a server that shows what arrives and says what it is told: every
+// line it reads goes to the record file as it came; a call is answered with its
+// own arguments, or, if they have a member "frame", with the section of that
+// name in the archive of frames.
+func mirror(record, frames string) int {
+	archive, err := txtar.ParseFile(frames)
+	if err != nil {
+		return 1
+	}
 	log, err := os.OpenFile(record, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return 1
@@ -31,7 +38,7 @@ func mirror(record string) int {
 		if _, err := log.Write(line); err != nil {
 			return 1
 		}
-		if out := reflect(bytes.TrimRight(line, "\n")); out != nil {
+		if out := reflect(bytes.TrimRight(line, "\n"), archive.Files); out != nil {
 			if _, err := os.Stdout.Write(out); err != nil {
 				return 1
 			}
@@ -39,7 +46,7 @@ func mirror(record string) int {
 	}
 }
 
-func reflect(line []byte) []byte {
+func reflect(line []byte, frames []txtar.File) []byte {
 	env, err := wire.Scan(line)
 	if err != nil || env.Kind != wire.Request {
 		return nil
@@ -49,18 +56,24 @@ func reflect(line []byte) []byte {
 	case "server/discover":
 		return wire.AppendError(nil, id, -32601, "Method not found", nil)
 	case "initialize":
-		return wire.AppendResult(nil, id, []byte(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"mirror","version":"1"},"x-unknown":{"kept":[1,2.50,9007199254740993]}}`))
+		return wire.AppendResult(nil, id, []byte(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"logging":{}},"serverInfo":{"name":"mirror","version":"1"},"x-unknown":{"kept":[1,2.50,9007199254740993]}}`))
 	case "tools/list":
 		return wire.AppendResult(nil, id, []byte(`{"tools":[{"name":"mirror","inputSchema":{"type":"object"}}]}`))
 	}
+	args := []byte("{}")
 	params := env.Bytes(env.Params)
-	at, ok := wire.Member(params, "arguments")
+	if at, ok := wire.Member(params, "arguments"); ok {
+		args = params[at.Start:at.End]
+	}
+	at, ok := wire.Member(args, "frame")
 	if !ok {
-		return wire.AppendResult(nil, id, []byte(`{}`))
+		return wire.AppendResult(nil, id, args)
 	}
-	args := params[at.Start:at.End]
-	if bad, ok := wire.Member(args, "error"); ok {
-		return append(append(append(append([]byte(`{"jsonrpc":"2.0","id":`), id...), `,"error":`...), args[bad.Start:bad.End]...), "}\n"...)
+	name, _ := wire.Text(args[at.Start:at.End])
+	i := slices.IndexFunc(frames, func(f txtar.File) bool { return f.Name == name })
+	out := bytes.ReplaceAll(frames[i].Data, []byte(`"@token"`), env.Bytes(env.ProgressToken))
+	if bytes.Contains(out, []byte(`"@id"`)) {
+		return bytes.ReplaceAll(out, []byte(`"@id"`), id)
 	}
-	return append(append(append(append([]byte(`{"jsonrpc":"2.0", "result":`), args...), `, "id" : `...), id...), " }\n"...)
+	return append(out, wire.AppendResult(nil, id, []byte("{}"))...)
 }
