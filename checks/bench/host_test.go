@@ -19,6 +19,8 @@ type host struct {
 	in  *os.File
 	out *os.File
 
+	roots bool // it declares the roots capability, and answers what that brings
+
 	r    *bufio.Reader
 	line []byte
 	id   int64
@@ -102,7 +104,11 @@ func (h *host) pid() int { return h.cmd.Process.Pid }
 // open shakes hands.
 func (h *host) open() {
 	h.t.Helper()
-	h.ask("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}`)
+	capabilities := `{}`
+	if h.roots {
+		capabilities = `{"roots":{"listChanged":true}}`
+	}
+	h.ask("initialize", `{"protocolVersion":"2025-06-18","capabilities":`+capabilities+`,"clientInfo":{"name":"bench","version":"1"}}`)
 	h.write([]byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n"))
 }
 
@@ -159,9 +165,16 @@ func (h *host) write(line []byte) {
 }
 
 func (h *host) read() []byte {
-	line, err := h.r.ReadSlice('\n')
-	if err != nil {
-		h.t.Fatalf("the server ended: %v", err)
+	for {
+		line, err := h.r.ReadSlice('\n')
+		if err != nil {
+			h.t.Fatalf("the server ended: %v", err)
+		}
+		if !h.roots || !bytes.Contains(line, []byte(`"roots/list"`)) {
+			return line
+		}
+		_, id, _ := bytes.Cut(line, []byte(`"id":`))
+		id, _, _ = bytes.Cut(id, []byte(`,`))
+		h.write([]byte(`{"jsonrpc":"2.0","id":` + string(id) + `,"result":{"roots":[{"uri":"file:///"}]}}` + "\n"))
 	}
-	return line
 }

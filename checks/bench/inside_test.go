@@ -23,10 +23,20 @@ import (
 // allocates, and, with -cpuprofile or -memprofile, where. The driver allocates
 // nothing. At most 10 allocations and 1 KB are the aim (design D7).
 func BenchmarkInside(b *testing.B) {
-	for _, size := range []int{64, 64 << 10} {
-		b.Run(fmt.Sprintf("%dB", size), func(b *testing.B) {
-			tail := call(size)
-			h := ready(inside(b), tail)
+	for _, c := range []struct {
+		name  string
+		roots bool
+		size  int
+	}{
+		{"64B", false, 64},
+		{"65536B", false, 64 << 10},
+		{"roots/64B", true, 64},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			tail := call(c.size)
+			h := inside(b)
+			h.roots = c.roots
+			ready(h, tail)
 			b.ReportAllocs()
 			for b.Loop() {
 				h.roundTrip(tail)
@@ -48,7 +58,7 @@ func inside(t testing.TB) *host {
 	hostOut, out := pipe(t)
 	w := stdio.NewWriter(out, 0)
 	conn := session.New(w, session.Options{
-		Hello:   api.Hello{API: api.Version, Server: "raw"},
+		Hello: api.Hello{API: api.Version, Server: "raw"}, Chain: proc.Ancestors(os.Getpid(), 8),
 		Servers: servers, World: still{view}, Log: slog.New(slog.DiscardHandler),
 		CallID: func() string { return "1" },
 	})
@@ -90,10 +100,10 @@ func pipe(t testing.TB) (r, w *os.File) {
 	return r, w
 }
 
-// still is a world in which nothing moves.
+// still is a world in which nothing moves, not even those who are watched.
 type still struct{ view *config.Config }
 
 func (s still) View(string) *config.Config                       { return s.view }
 func (s still) Locate(context.Context, string, string) scope.Git { return scope.Git{} }
 func (s still) Canon(path string) (string, error)                { return path, nil }
-func (s still) Stands(proc.ID) (string, bool)                    { return "", true }
+func (s still) Stands(p proc.ID) (string, bool)                  { return proc.Cwd(p.PID) }

@@ -43,10 +43,15 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// newRig is a machine with the two servers sdk and raw.
+// newRig is a machine with the servers sdk and raw, which speak to mcpx as they
+// do to the benchmark. modern is sdk again, as it is found by the probe: it is
+// sent the members of the modern era with each call, and takes longer to read
+// them.
 func newRig(t testing.TB) *rig.Rig {
-	return rig.New(t, mcpx, fmt.Sprintf(
-		`{"mcpServers": {"sdk": {"command": %[1]q}, "raw": {"command": %[1]q, "args": ["raw"]}}}`, echo))
+	return rig.New(t, mcpx, fmt.Sprintf(`{"mcpServers": {
+		"sdk": {"command": %[1]q, "mcpx": {"protocol": "legacy"}},
+		"modern": {"command": %[1]q},
+		"raw": {"command": %[1]q, "args": ["raw"]}}}`, echo))
 }
 
 // direct starts the server itself, as a host without mcpx does.

@@ -7,6 +7,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // look reads /proc/pid/stat.
@@ -110,10 +112,12 @@ func marked(pid int, marker string) bool {
 // Cwd is where pid stands; ok is false when it cannot be read, or when the
 // directory is gone.
 func Cwd(pid int) (dir string, ok bool) {
-	dir, err := os.Readlink(file(pid, "cwd"))
+	var buf [unix.PathMax]byte // the kernel gives no more; os.Readlink tries sizes, before each call of a host
+	n, err := unix.Readlink(file(pid, "cwd"), buf[:])
 	if err != nil {
 		return "", false
 	}
+	dir = string(buf[:n])
 	if strings.HasSuffix(dir, " (deleted)") {
 		// Either the kernel's word for a directory that is gone, or its name.
 		if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
@@ -138,5 +142,7 @@ func RSS(pid int) int64 {
 }
 
 func file(pid int, name string) string {
-	return "/proc/" + strconv.Itoa(pid) + "/" + name
+	path := append(make([]byte, 0, len("/proc/1234567/cmdline")), "/proc/"...)
+	path = strconv.AppendInt(path, int64(pid), 10)
+	return string(append(append(path, '/'), name...))
 }
