@@ -71,7 +71,7 @@ func (r *Reader) line() ([]byte, error) {
 			n += r.searched
 			r.take(n + 1)
 			if n > r.max {
-				return nil, tooLong(unread[:n])
+				return nil, NewTooLong(unread[:n])
 			}
 			return unread[:n], nil
 		}
@@ -133,7 +133,7 @@ func (r *Reader) read(b []byte) int {
 
 // swallow drops the line that begins the buffer, up to its newline.
 func (r *Reader) swallow() error {
-	long := tooLong(r.buf[r.start:r.end])
+	long := NewTooLong(r.buf[r.start:r.end])
 	r.take(r.end - r.start)
 	for r.err == nil {
 		r.start, r.end = 0, r.read(r.buf)
@@ -142,7 +142,7 @@ func (r *Reader) swallow() error {
 		if n >= 0 {
 			chunk = chunk[:n]
 		}
-		long.add(chunk)
+		long.Add(chunk)
 		r.take(len(chunk))
 		if n >= 0 {
 			r.take(1)
@@ -152,7 +152,8 @@ func (r *Reader) swallow() error {
 	return long
 }
 
-func tooLong(line []byte) *TooLong {
+// NewTooLong keeps the ends of a line, or of as much of it as has been read.
+func NewTooLong(line []byte) *TooLong {
 	return &TooLong{
 		Head: slices.Clone(line[:min(kept, len(line))]),
 		Tail: slices.Clone(line[max(0, len(line)-kept):]),
@@ -160,7 +161,8 @@ func tooLong(line []byte) *TooLong {
 	}
 }
 
-func (e *TooLong) add(chunk []byte) {
+// Add goes on with more of the same line.
+func (e *TooLong) Add(chunk []byte) {
 	e.Size += int64(len(chunk))
 	e.Head = append(e.Head, chunk[:min(len(chunk), kept-len(e.Head))]...)
 	chunk = chunk[max(0, len(chunk)-kept):]

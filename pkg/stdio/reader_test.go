@@ -178,7 +178,7 @@ func FuzzReader(f *testing.F) {
 		var want []string
 		for line := range bytes.SplitSeq(stream, []byte("\n")) {
 			if len(line) > max {
-				want = append(want, "…"+tooLong(line).Error()+string(tooLong(line).Head)+string(tooLong(line).Tail))
+				want = append(want, "…"+NewTooLong(line).Error()+string(NewTooLong(line).Head)+string(NewTooLong(line).Tail))
 				continue
 			}
 			line = bytes.TrimSuffix(line, []byte("\r"))
