@@ -18,7 +18,7 @@ import (
 // Client talks to the control socket.
 type Client struct {
 	runtime *socket.Runtime
-	daemon  socket.Peer // who answered at Open
+	daemon  int // pid of the one that ran at Open
 	http    http.Client
 }
 
@@ -51,14 +51,15 @@ type Log struct {
 }
 
 // Open connects to the daemon of a runtime directory; socket.ErrNoDaemon when
-// there is none. It starts none.
+// there is none. It starts none, nor has systemd start one: it dials only when
+// one runs.
 func Open(runtimeDir string) (*Client, error) {
 	rt, err := socket.OpenRuntime(runtimeDir, false)
 	if err != nil {
 		return nil, err
 	}
 	c := &Client{runtime: rt}
-	if c.daemon, err = c.peer(); err != nil {
+	if err := c.find(); err != nil {
 		rt.Close()
 		return nil, err
 	}
@@ -70,14 +71,21 @@ func Open(runtimeDir string) (*Client, error) {
 	return c, nil
 }
 
-// peer asks who listens on the control socket now.
-func (c *Client) peer() (socket.Peer, error) {
+// find sees that a daemon runs, and that it answers.
+func (c *Client) find() error {
+	pid, running, err := c.runtime.Daemon()
+	if err != nil {
+		return err
+	}
+	if !running {
+		return c.runtime.NoDaemon(socket.Control)
+	}
+	c.daemon = pid
 	conn, err := c.runtime.Dial(socket.Control)
 	if err != nil {
-		return socket.Peer{}, err
+		return err
 	}
-	defer conn.Close()
-	return socket.PeerOf(conn)
+	return conn.Close()
 }
 
 // Status is GET /v1/status.
@@ -121,26 +129,16 @@ func (c *Client) Stop(ctx context.Context) error {
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
-			return fmt.Errorf("the daemon (pid %d) was told to stop and still runs: %w", c.daemon.PID, ctx.Err())
+			return fmt.Errorf("the daemon (pid %d) was told to stop and still runs: %w", c.daemon, ctx.Err())
 		}
 	}
 }
 
 // gone is when the daemon lock, which a daemon holds for life, is free, or
-// another daemon answers already.
+// another daemon has it already.
 func (c *Client) gone() (bool, error) {
-	now, err := c.peer()
-	switch {
-	case err == nil:
-		return now.PID != c.daemon.PID, nil
-	case !errors.Is(err, socket.ErrNoDaemon):
-		return false, err
-	}
-	unlock, held, err := c.runtime.LockDaemon()
-	if held {
-		unlock()
-	}
-	return held, err
+	pid, running, err := c.runtime.Daemon()
+	return !running || pid != 0 && pid != c.daemon, err
 }
 
 // Logs calls f for each line, until the end or, with follow, until ctx ends,

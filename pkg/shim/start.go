@@ -29,7 +29,22 @@ func EnsureDaemon(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	return c.Close()
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(ctx, o.patience())
+	defer cancel()
+	// It may be systemd that took the connection, and starts a daemon now.
+	for !daemonElsewhere(rt) {
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+			return &fault{
+				msg:  "the service that listens on " + rt.Path() + " started no daemon",
+				hint: "look at it: systemctl --user status mcpx",
+				err:  ctx.Err(),
+			}
+		}
+	}
+	return nil
 }
 
 // connect dials the daemon. If there is none it takes the start lock, dials
@@ -92,11 +107,8 @@ func (o Options) launch(ctx context.Context, rt *socket.Runtime) (*net.UnixConn,
 }
 
 func daemonElsewhere(rt *socket.Runtime) bool {
-	unlock, held, err := rt.LockDaemon()
-	if held {
-		unlock()
-	}
-	return !held && err == nil
+	_, running, err := rt.Daemon()
+	return running && err == nil
 }
 
 // earlyExit is a daemon that ended before it answered.

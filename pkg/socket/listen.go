@@ -13,12 +13,13 @@ import (
 )
 
 // listener accepts from our own user only, and removes its socket when it
-// closes, if the socket still is its own.
+// closes, if it made it and the socket still is its own.
 type listener struct {
 	*net.UnixListener
 	r     *Runtime
 	name  string
 	inode inode
+	given bool         // systemd's, which made it and will listen on it again
 	close func() error // once
 }
 
@@ -113,11 +114,14 @@ func (l *listener) remove() {
 
 // Owned reports whether the path of the socket still is the one that l, of
 // Listen, is bound to. It goes by the path, not by the held directory, since
-// callers do (design D13).
+// callers do (design D13). A listener of Take is not ours to judge.
 func (r *Runtime) Owned(name string, l net.Listener) bool {
 	own, ok := l.(*listener)
 	if !ok {
 		return false
+	}
+	if own.given {
+		return true
 	}
 	info, err := os.Lstat(r.file(name))
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"sync"
 	"time"
 
@@ -18,11 +19,25 @@ const (
 	startLock  = "start.lock"
 )
 
-// LockDaemon takes daemon.lock for the life of the process; held=false when
-// another has it (design D13).
+// LockDaemon takes daemon.lock for the life of the process, and writes its pid
+// there; held=false when another has it (design D13). Only daemons call it:
+// everyone else asks Daemon.
 func (r *Runtime) LockDaemon() (unlock func(), held bool, err error) {
 	f, err := r.tryLock(daemonLock)
+	for range 100 { // whoever asks Daemon holds it for an instant
+		if f != nil || err != nil {
+			break
+		}
+		if _, running, err := r.Daemon(); running || err != nil {
+			return nil, false, err
+		}
+		f, err = r.tryLock(daemonLock)
+	}
 	if f == nil {
+		return nil, false, err
+	}
+	if err := writePID(f); err != nil {
+		f.Close()
 		return nil, false, err
 	}
 	r.daemonLock.Store(true)
@@ -30,6 +45,45 @@ func (r *Runtime) LockDaemon() (unlock func(), held bool, err error) {
 		r.daemonLock.Store(false)
 		f.Close()
 	}), true, nil
+}
+
+func writePID(f *os.File) error {
+	if err := f.Truncate(0); err != nil {
+		return fmt.Errorf("lock %w", err)
+	}
+	if _, err := f.WriteAt(strconv.AppendInt(nil, int64(os.Getpid()), 10), 0); err != nil {
+		return fmt.Errorf("lock %w", err)
+	}
+	return nil
+}
+
+// Daemon is the process that holds daemon.lock, with pid 0 if it has not said
+// which it is yet. It is how to ask for a daemon without a dial, which would
+// have systemd start one on a socket that systemd listens on, and without
+// standing in the way of one that starts.
+func (r *Runtime) Daemon() (pid int, running bool, err error) {
+	fd, err := unix.Openat(r.fd(), daemonLock, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if errors.Is(err, unix.ENOENT) {
+		return 0, false, nil
+	}
+	if err != nil {
+		return 0, false, fmt.Errorf("lock %s: %w", r.file(daemonLock), err)
+	}
+	defer unix.Close(fd)
+	err = unix.Flock(fd, unix.LOCK_SH|unix.LOCK_NB)
+	if err == nil {
+		return 0, false, nil
+	}
+	if !errors.Is(err, unix.EWOULDBLOCK) {
+		return 0, false, fmt.Errorf("lock %s: %w", r.file(daemonLock), err)
+	}
+	text := make([]byte, 20)
+	n, err := unix.Pread(fd, text, 0)
+	if err != nil {
+		return 0, true, fmt.Errorf("lock %s: %w", r.file(daemonLock), err)
+	}
+	pid, _ = strconv.Atoi(string(text[:n]))
+	return pid, true, nil
 }
 
 // LockStart takes start.lock, waiting until ctx ends.

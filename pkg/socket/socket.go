@@ -27,6 +27,9 @@ func (f *fault) Hint() string { return f.hint }
 
 func (f *fault) Unwrap() error { return f.err }
 
+// NoDaemon is ErrNoDaemon, said of one of the sockets.
+func (r *Runtime) NoDaemon(name string) error { return noDaemon(r.file(name)) }
+
 func noDaemon(path string) error {
 	return &fault{
 		msg:  "no daemon on " + path,
