@@ -1,0 +1,105 @@
+package e2e
+
+import (
+	"fmt"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+
+	"github.com/dezren39/mcpx/checks/rig"
+)
+
+// movable is a host whose answer to roots/list can change.
+func movable(r *rig.Rig, dir, server string, args ...string) (h *rig.Host, move func(dir string)) {
+	var at atomic.Value
+	at.Store(dir)
+	h = r.Connect(dir, append([]string{server}, args...)...)
+	h.Roots = func() []string { return []string{at.Load().(string)} }
+	h.Open()
+	return h, func(dir string) { at.Store(dir) }
+}
+
+// TestASilentMoveReachesTheOtherCheckout is what a host does that enters a
+// worktree in the middle of a connection: it changes its directory and its
+// answer to roots/list, and says nothing (design D10, report C6).
+func TestASilentMoveReachesTheOtherCheckout(t *testing.T) {
+	r := rig.New(t, mcpx, config(map[string]string{"tree": scoped("worktree", "")}))
+	main, linked := r.Checkouts()
+	t.Chdir(main)
+	h, move := movable(r, main, "tree")
+	first := whoami(t, h)
+	t.Chdir(linked)
+	move(linked)
+	second := whoami(t, h)
+	if first.Cwd != main || second.Cwd != linked {
+		t.Errorf("the calls were answered in %s and %s, want %s and %s", first.Cwd, second.Cwd, main, linked)
+	}
+	for _, in := range r.Instances("tree") {
+		if want := map[string]int{main: 0, linked: 1}[in.Root]; in.Leases != 0 || in.Sessions != want {
+			t.Errorf("%s: %d leases and %d sessions, want none and %d", in.Root, in.Leases, in.Sessions, want)
+		}
+	}
+	if s := r.Status().Sessions; len(s) != 1 || s[0].Cwd.Path != linked || s[0].Cwd.Origin != "roots" {
+		t.Errorf("status: the session is %+v, want it in %s by its roots", s, linked)
+	}
+}
+
+func TestACallThatIsUnderWayEndsWhereItBegan(t *testing.T) {
+	r := rig.New(t, mcpx, config(map[string]string{"tree": scoped("worktree", "")}))
+	main, linked := r.Checkouts()
+	t.Chdir(main)
+	h, move := movable(r, main, "tree")
+	slow := start(h, "slow", 300)
+	t.Chdir(linked)
+	move(linked)
+	if got := whoami(t, h); got.Cwd != linked {
+		t.Errorf("after the move the call was answered in %s, want %s", got.Cwd, linked)
+	}
+	if m := h.Await(slow, "the call under way"); rig.Text(m) != "progressed slow" {
+		t.Errorf("the call under way was answered %s", m.Line)
+	}
+}
+
+// start begins a call that takes ms milliseconds, and returns once the server
+// has it.
+func start(h *rig.Host, name string, ms int) <-chan rig.Message {
+	h.T.Helper()
+	id := fmt.Sprintf("%q", name)
+	answer := h.Expect(id)
+	h.Send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"progress","arguments":{"n":1,"ms":%d,"text":%q},"_meta":{"progressToken":%s}}}`, id, ms, name, id))
+	for m := range h.Notes {
+		if m.Method == "notifications/progress" {
+			return answer
+		}
+	}
+	return answer
+}
+
+func TestAChosenDirectoryIsNeverLeft(t *testing.T) {
+	r := rig.New(t, mcpx, config(map[string]string{"tree": scoped("worktree", "")}))
+	main, linked := r.Checkouts()
+	h, _ := movable(r, linked, "tree", "--cwd", filepath.Join(main, "sub"))
+	if got := whoami(t, h); got.Cwd != main {
+		t.Errorf("answered in %s, want %s, which --cwd named", got.Cwd, main)
+	}
+}
+
+func TestTheServerOfASessionIsToldItsRoots(t *testing.T) { // design D5
+	r := rig.New(t, mcpx, config(map[string]string{"own": scoped("session", "")}))
+	main, linked := r.Checkouts()
+	t.Chdir(main)
+	h, move := movable(r, main, "own")
+	first := whoami(t, h)
+	t.Chdir(linked)
+	move(linked)
+	second := whoami(t, h)
+	if first.PID != second.PID {
+		t.Error("a session's own server was started twice")
+	}
+	for i, got := range []who{first, second} {
+		dir := []string{main, linked}[i]
+		if want := fmt.Sprintf(`{"roots":[{"uri":"file://%s","name":%q}]}`, dir, filepath.Base(dir)); string(got.Roots) != want {
+			t.Errorf("roots/list in %s: got %s, want %s", dir, got.Roots, want)
+		}
+	}
+}
