@@ -29,6 +29,25 @@ func (r *Rig) Status() api.Status {
 	return *s
 }
 
+// children are the processes of the daemon's servers, none when it does not run.
+func (r *Rig) children() (pids []int) {
+	c, err := api.Open(r.Run)
+	if err != nil {
+		return nil
+	}
+	defer c.Close()
+	s, err := c.Status(context.Background()) // the test's own context has ended
+	if err != nil {
+		return nil
+	}
+	for _, in := range s.Instances {
+		if in.PID != 0 {
+			pids = append(pids, in.PID)
+		}
+	}
+	return pids
+}
+
 // Until returns the first status for which ok holds. What changes by itself in
 // a daemon tells nobody, so this asks again and again, for a few seconds.
 func (r *Rig) Until(what string, ok func(api.Status) bool) api.Status {

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -55,21 +56,29 @@ func New(t testing.TB, bin, config string) *Rig {
 	r := &Rig{T: t, Bin: bin, Home: home, Run: filepath.Join(short, "r")}
 	r.Env = append(clean(os.Environ()), "HOME="+home, "MCPX_RUNTIME_DIR="+r.Run)
 	r.Write(filepath.Join(home, ".config/mcpx/config.json"), config)
-	t.Cleanup(func() {
-		out, err := r.Command("stop").CombinedOutput()
-		if err != nil {
-			t.Errorf("mcpx stop: %v\n%s", err, out)
-		}
-		if t.Failed() {
-			if log, err := os.ReadFile(filepath.Join(home, ".local/state/mcpx/daemon.log")); err == nil {
-				t.Logf("daemon.log:\n%s", log)
-			}
-		}
-		if err := os.RemoveAll(short); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { r.end(short) })
 	return r
+}
+
+// end stops the daemon, which must leave no child behind.
+func (r *Rig) end(short string) {
+	children := r.children()
+	if out, err := r.Command("stop").CombinedOutput(); err != nil {
+		r.T.Errorf("mcpx stop: %v\n%s", err, out)
+	}
+	for _, pid := range children {
+		if err := syscall.Kill(pid, 0); err != syscall.ESRCH {
+			r.T.Errorf("process %d outlives the daemon: %v", pid, err)
+		}
+	}
+	if r.T.Failed() {
+		if log, err := os.ReadFile(filepath.Join(r.Home, ".local/state/mcpx/daemon.log")); err == nil {
+			r.T.Logf("daemon.log:\n%s", log)
+		}
+	}
+	if err := os.RemoveAll(short); err != nil {
+		r.T.Error(err)
+	}
 }
 
 // clean drops what would tell mcpx about the host that runs the tests.
