@@ -19,6 +19,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/dezren39/mcpx/pkg/socket"
 	"github.com/dezren39/mcpx/pkg/stdio"
 )
 
@@ -30,7 +31,7 @@ const (
 	atHanded  = 24 // uint64: from here on no line was handed out
 	atEnd     = 32 // uint64: the end of what is recorded as read
 	atWriting = 40 // uint32: not 0 while a write to the host is in progress
-	atOpen    = 44 // uint32: how many lines are open, for the shim
+	atOpen    = socket.CapsuleOpenAt
 	atState   = 64 // two slots
 )
 
@@ -87,7 +88,7 @@ func Open(f *os.File, in io.Reader, max int) (*Capsule, error) {
 	if err != nil {
 		return nil, fmt.Errorf("capsule: %w", err)
 	}
-	c := &Capsule{f: f, in: in, max: max, page: page, head: head}
+	c := &Capsule{f: f, in: stdio.Direct(in), max: max, page: page, head: head}
 	if err := c.recover(); err != nil {
 		_ = unix.Munmap(head)
 		return nil, err

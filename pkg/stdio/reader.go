@@ -26,7 +26,7 @@ func NewReader(r io.Reader, max int) *Reader {
 	if max <= 0 {
 		max = MaxLine
 	}
-	return &Reader{r: r, max: max}
+	return &Reader{r: Direct(r), max: max}
 }
 
 // TooLong is a line over the cap: its first and last bytes (4 KiB each at most)

@@ -19,15 +19,7 @@ type tryWrite struct {
 }
 
 func (t *tryWrite) init(w io.Writer) {
-	conn, ok := w.(syscall.Conn)
-	if !ok {
-		return
-	}
-	raw, err := conn.SyscallConn()
-	if err != nil || !nonBlocking(raw) {
-		return
-	}
-	t.raw, t.fn = raw, t.once
+	t.raw, t.fn = rawConn(w), t.once
 }
 
 func (t *tryWrite) write(b []byte) (int, error) {
@@ -45,19 +37,24 @@ func (t *tryWrite) write(b []byte) (int, error) {
 
 // once is true always: the poller must not wait for room.
 func (t *tryWrite) once(fd uintptr) bool {
-	for {
-		n, err := syscall.Write(int(fd), t.b)
-		switch err {
-		case nil:
-			t.n = n
-		case syscall.EINTR:
-			continue
-		case syscall.EAGAIN:
-		default:
-			t.err = err
-		}
-		return true
+	if t.n, t.err = rawWrite(fd, t.b); t.err == syscall.EAGAIN {
+		t.err = nil
 	}
+	return true
+}
+
+// rawConn is the descriptor of a stream; nil when it has none, or one in
+// blocking mode.
+func rawConn(stream any) syscall.RawConn {
+	conn, ok := stream.(syscall.Conn)
+	if !ok {
+		return nil
+	}
+	raw, err := conn.SyscallConn()
+	if err != nil || !nonBlocking(raw) {
+		return nil
+	}
+	return raw
 }
 
 // nonBlocking reports whether the descriptor is in non-blocking mode. One that
