@@ -22,6 +22,7 @@ type DaemonStatus struct {
 	Children   int         `json:"children"`
 	RSSBytes   int64       `json:"rssBytes"`
 	HTTP       *HTTPStatus `json:"http"`
+	Path       []string    `json:"path"` // directories where children's programs are looked up; empty while they are being found
 }
 
 // HTTPStatus is the HTTP front, null while it is off.

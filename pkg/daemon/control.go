@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/dezren39/mcpx/pkg/api"
@@ -110,28 +109,10 @@ func (d *Daemon) postReload(w http.ResponseWriter, r *http.Request) {
 	d.refresh(w, "read the config again")
 }
 
-// refresh reads the config again and lets every session and pool follow it.
+// refresh reads the config again for a caller who asked.
 func (d *Daemon) refresh(w http.ResponseWriter, message string) {
-	problems := d.loader.Reload()
-	own := d.loader.View("")
-	d.limits.Set(own.Daemon.MaxInstances, own.Daemon.MaxStarts)
-	live := slices.Collect(serversOf(own))
-	for _, c := range d.table.All() {
-		c.Refresh()
-		live = slices.AppendSeq(live, serversOf(d.loader.View(c.Snapshot().Dir)))
-	}
-	d.servers.Keep(live)
-	api.WriteJSON(w, http.StatusOK, api.Done{Count: len(live), Message: message, Problems: problemsOf(problems)})
-}
-
-func serversOf(c *config.Config) func(yield func(*config.Resolved) bool) {
-	return func(yield func(*config.Resolved) bool) {
-		for _, name := range c.Names {
-			if s := c.Servers[name]; s != nil && !yield(s) {
-				return
-			}
-		}
-	}
+	live, problems := d.reread()
+	api.WriteJSON(w, http.StatusOK, api.Done{Count: live, Message: message, Problems: problemsOf(problems)})
 }
 
 func (d *Daemon) postRestart(w http.ResponseWriter, r *http.Request) {

@@ -6,7 +6,6 @@ package daemon
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -37,6 +36,13 @@ type Options struct {
 	Version     string
 	Environ     []string // the base of children's environment unless Autostarted (design D15)
 	Log         *slog.Logger
+
+	// Sockets are listeners that systemd passed to us, by their names; nil: the
+	// daemon binds its own.
+	Sockets map[string]net.Listener
+	// Notify tells whoever supervises what state we are in (sd_notify(3)); nil:
+	// nobody does.
+	Notify func(state string)
 }
 
 // Daemon is a running one.
@@ -50,10 +56,14 @@ type Daemon struct {
 	servers *registry.Registry
 	table   *session.Table
 	world   *world
-	calls   atomic.Int64  // mints call ids
-	hellos  chan struct{} // slots for hellos in progress (threat T17)
+	told    told                                    // problems in the log already
+	environ func(context.Context) ([]string, error) // the base of children's environment
+	calls   atomic.Int64                            // mints call ids
+	hellos  chan struct{}                           // slots for hellos in progress (threat T17)
 
 	stop func() // begins an orderly end; safe to call twice
+
+	rereading sync.Mutex // held while the views follow the files
 
 	wg   sync.WaitGroup
 	mu   sync.Mutex // guards what follows
@@ -81,12 +91,9 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	defer rt.Close()
-	unlock, held, err := rt.LockDaemon()
+	unlock, err := lock(ctx, rt, o.Sockets != nil)
 	if err != nil {
 		return err
-	}
-	if !held {
-		return fmt.Errorf("%s: %w", rt.Path(), ErrRunning)
 	}
 	defer unlock()
 	ctx, stop := context.WithCancel(ctx)
@@ -125,14 +132,13 @@ func assemble(ctx context.Context, o Options, rt *socket.Runtime, stop func()) (
 		loader: source.New(source.Options{Dirs: o.Dirs, Explicit: o.Explicit, State: stateDir}),
 	}
 	own := d.loader.View("")
-	for _, p := range own.Problems {
-		o.Log.Warn("found config problem", "server", p.Server, "err", p.Error())
-	}
+	d.told.note(o.Log, own.Problems)
 	environ, wait, err := base(ctx, o, own.Daemon)
 	if err != nil {
 		return nil, err
 	}
 	d.wg.Go(wait)
+	d.environ = environ
 	d.world = newWorld(d.loader)
 	d.limits = pool.NewLimits(own.Daemon.MaxInstances, own.Daemon.MaxStarts)
 	d.servers = registry.New(registry.Options{
@@ -153,11 +159,11 @@ func assemble(ctx context.Context, o Options, rt *socket.Runtime, stop func()) (
 // run serves until the end, then takes everything down in order: no new
 // sessions, shims told, calls ended, children stopped, sockets gone.
 func (d *Daemon) run(ctx context.Context) error {
-	control, err := d.runtime.Listen(socket.Control)
+	control, err := d.listen(socket.Control)
 	if err != nil {
 		return errors.Join(err, d.servers.Close(ctx))
 	}
-	attach, err := d.runtime.Listen(socket.Attach) // last: whoever can attach can also ask for status
+	attach, err := d.listen(socket.Attach) // last: whoever can attach can also ask for status
 	if err != nil {
 		return errors.Join(err, control.Close(), d.servers.Close(ctx))
 	}
@@ -165,10 +171,15 @@ func (d *Daemon) run(ctx context.Context) error {
 	d.serve(controlHTTP, control)
 	d.serve(attachHTTP, attach)
 	d.wg.Go(func() { d.watch(ctx, attach, control) })
+	d.wg.Go(func() {
+		d.loader.Watch(ctx, source.WatchOptions{Live: d.liveDirs, Changed: d.follow, Log: d.o.Log})
+	})
 	d.o.Log.Info("started daemon", "pid", pid(), "dir", d.runtime.Path())
+	d.notify("READY=1\nSTATUS=serves " + d.runtime.Path())
 
 	<-ctx.Done()
 	began := time.Now()
+	d.notify("STOPPING=1\nSTATUS=stops its servers")
 	d.drain()
 	_ = attachHTTP.Close()
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Minute)

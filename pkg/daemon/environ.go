@@ -5,8 +5,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/dezren39/mcpx/pkg/child"
 	"github.com/dezren39/mcpx/pkg/config"
@@ -38,13 +40,41 @@ func withDaemonBlock(base []string, block config.Daemon) []string {
 	return env
 }
 
+// withoutManager leaves out what systemd said to this process and no other: a
+// child that took the sockets or the notifications for its own would speak for
+// the daemon. Pure.
+func withoutManager(environ []string) []string {
+	return slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return strings.HasPrefix(name, "LISTEN_") || strings.HasPrefix(name, "WATCHDOG_") ||
+			slices.Contains([]string{"NOTIFY_SOCKET", "SYSTEMD_EXEC_PID", "MAINPID", "FDSTORE", "INVOCATION_ID", "JOURNAL_STREAM"}, name)
+	})
+}
+
+// searched are the directories of the PATH that children start from, nil while
+// it is still being found.
+func (d *Daemon) searched() []string {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+	defer cancel()
+	env, err := d.environ(ctx)
+	if err != nil {
+		return nil
+	}
+	for _, kv := range slices.Backward(env) {
+		if path, ok := strings.CutPrefix(kv, "PATH="); ok {
+			return filepath.SplitList(path)
+		}
+	}
+	return nil
+}
+
 // base is the environment that every child starts from. It is a daemon's own
 // when a person or a service started it, and a login-like one when a shim did:
 // never that of whoever happened to come first (design D15). wait returns when
 // nothing of the search for it is left.
 func base(ctx context.Context, o Options, block config.Daemon) (get func(context.Context) ([]string, error), wait func(), err error) {
 	if !o.Autostarted {
-		env := withDaemonBlock(o.Environ, block)
+		env := withDaemonBlock(withoutManager(o.Environ), block)
 		return func(context.Context) ([]string, error) { return env, nil }, func() {}, nil
 	}
 	account, err := child.CurrentAccount()

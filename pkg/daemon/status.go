@@ -21,6 +21,7 @@ type facts struct {
 	supervised bool
 	started    time.Time
 	rss        int64
+	path       []string
 	own        *config.Config // the user's own view
 	instances  []api.InstanceStatus
 	conns      []session.Snapshot
@@ -30,7 +31,7 @@ type facts struct {
 func (d *Daemon) status() *api.Status {
 	f := facts{
 		version: d.o.Version, pid: pid(), runtimeDir: d.runtime.Path(), supervised: d.o.Supervised,
-		started: d.started, rss: proc.RSS(pid()),
+		started: d.started, rss: proc.RSS(pid()), path: d.searched(),
 		own:       d.loader.View(""),
 		instances: d.servers.Snapshot(),
 		kept: func(s *config.Resolved) (int, bool) {
@@ -52,7 +53,7 @@ func build(f facts) *api.Status {
 	s := &api.Status{
 		Daemon: api.DaemonStatus{
 			Version: f.version, PID: f.pid, RuntimeDir: f.runtimeDir, Supervised: f.supervised,
-			Config: f.own.Files, StartedAt: f.started, RSSBytes: f.rss,
+			Config: f.own.Files, StartedAt: f.started, RSSBytes: f.rss, Path: f.path,
 		},
 		Instances: f.instances,
 		Sessions:  sessions(f),
@@ -63,6 +64,9 @@ func build(f facts) *api.Status {
 		if in.PID != 0 {
 			s.Daemon.Children++
 		}
+	}
+	if s.Daemon.Path == nil {
+		s.Daemon.Path = []string{}
 	}
 	if s.Daemon.Config == nil {
 		s.Daemon.Config = []string{}

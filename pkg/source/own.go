@@ -38,11 +38,14 @@ func (l *Loader) ownCandidates() []candidate {
 // parsed stays in force as it last was (report J1); one that is gone is gone.
 func (l *Loader) readOwn(good map[string]*config.File) *ownFiles {
 	own := &ownFiles{real: map[string]bool{}}
+	var print fingerprint
 	for _, c := range l.ownCandidates() {
 		if real, err := canon.Path(c.path); err == nil {
 			own.real[real] = true
 		}
-		f, problem := readFile(c)
+		data, problem := readFile(c)
+		print.file(c.path, data, problem)
+		f := c.parse(data)
 		switch {
 		case problem != nil:
 			own.extra = append(own.extra, *problem)
@@ -65,6 +68,7 @@ func (l *Loader) readOwn(good map[string]*config.File) *ownFiles {
 		own.extra = append(own.extra, *trustProblem(err))
 	}
 	own.problems = append(own.problems, own.extra...)
+	own.print = print.b.String()
 	return own
 }
 
@@ -78,7 +82,7 @@ func trustProblem(err error) *config.Problem {
 }
 
 // readFile reads one own file: nil without a problem when there is none.
-func readFile(c candidate) (*config.File, *config.Problem) {
+func readFile(c candidate) ([]byte, *config.Problem) {
 	f, err := os.OpenFile(c.path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, c.missing(err)
@@ -91,15 +95,19 @@ func readFile(c candidate) (*config.File, *config.Problem) {
 	if c.tier == config.System && (owner(fi) != 0 || fi.Mode().Perm()&0o022 != 0) {
 		return nil, refusal(c.path, "must belong to root and be writable by root only", "chown root and chmod 0644 it")
 	}
-	data, problem := readAll(f, fi, c.path)
-	if problem != nil {
-		return nil, problem
+	return readAll(f, fi, c.path)
+}
+
+// parse is nil for a file that is not there.
+func (c candidate) parse(data []byte) *config.File {
+	if data == nil {
+		return nil
 	}
 	file, _ := config.Parse(c.path, c.tier, data)
 	if real, err := canon.Path(c.path); err == nil {
 		file.Real = real
 	}
-	return file, nil
+	return file
 }
 
 // missing tells a file that is not there from one that cannot be reached. A

@@ -31,6 +31,8 @@ type Loader struct {
 
 	deciding sync.Mutex // held while trust.json is read, changed and written
 
+	news chan struct{} // has one when a directory got its first view; for Watch
+
 	mu   sync.RWMutex // guards what follows; never held while files are read
 	gen  *generation
 	good map[string]*config.File // what each own file said when it last could be read
@@ -40,9 +42,16 @@ type Loader struct {
 // generation see the same content of each file. Its maps are guarded by the
 // loader's mu.
 type generation struct {
-	own   *ownFiles
-	views map[string]*config.Config // by directory
-	same  map[string]*config.Config // by the project files that take part
+	own    *ownFiles
+	views  map[string]*config.Config // by directory
+	places map[string]standing       // by directory
+	same   map[string]*config.Config // by the project files that take part
+}
+
+// standing is what a directory's view was made from.
+type standing struct {
+	key      string   // of its project files
+	programs []string // files of theirs that trust depends on
 }
 
 // New makes a loader. It reads nothing yet. Relative explicit files are
@@ -61,11 +70,11 @@ func New(o Options) *Loader {
 	if real, err := canon.Path(home); err == nil {
 		home = real
 	}
-	return &Loader{o: o, home: home, gen: newGeneration(), good: map[string]*config.File{}}
+	return &Loader{o: o, home: home, news: make(chan struct{}, 1), gen: newGeneration(), good: map[string]*config.File{}}
 }
 
 func newGeneration() *generation {
-	return &generation{views: map[string]*config.Config{}, same: map[string]*config.Config{}}
+	return &generation{views: map[string]*config.Config{}, places: map[string]standing{}, same: map[string]*config.Config{}}
 }
 
 // View is the config of a session in dir ("" = none). It never fails: problems
@@ -117,6 +126,11 @@ func (l *Loader) build(gen *generation, dir string) *config.Config {
 	}
 	gen.same[key] = view
 	gen.views[dir] = view
+	gen.places[dir] = standing{key: key, programs: found.programs(own.trust)}
+	select {
+	case l.news <- struct{}{}:
+	default:
+	}
 	return view
 }
 
@@ -176,6 +190,7 @@ type ownFiles struct {
 	files    []*config.File  // in force, nearest first
 	real     map[string]bool // their canonical paths
 	trust    *trusted
+	print    string          // of the bytes that were read
 	extra    config.Problems // those that files do not carry themselves
 	problems config.Problems // all of them
 }

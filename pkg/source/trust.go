@@ -38,12 +38,38 @@ type trusted struct {
 
 // holds reports whether exactly this content was approved.
 func (t *trusted) holds(root *os.Root, file *ProjectFile) bool {
-	rec, ok := t.Projects[file.Path]
-	if !ok || rec.SHA256 != file.SHA256 {
+	if !t.knows(file) {
 		return false
 	}
 	files, err := hashArgv(root, file.Config)
-	return err == nil && maps.Equal(files, rec.Files)
+	return err == nil && maps.Equal(files, t.Projects[file.Path].Files)
+}
+
+// knows reports whether these bytes of the file were approved; the programs that
+// it names may still have changed.
+func (t *trusted) knows(file *ProjectFile) bool {
+	rec, ok := t.Projects[file.Path]
+	return ok && rec.SHA256 == file.SHA256
+}
+
+// programs are the files whose content decides, beside their own, whether the
+// project files are trusted.
+func (ps projectFiles) programs(t *trusted) []string {
+	var files []string
+	for _, p := range ps {
+		if p.file == nil || !t.knows(p.file) {
+			continue
+		}
+		dir := filepath.Dir(p.path)
+		for _, name := range p.file.Config.Names() {
+			if s := p.file.Config.Server(name); s != nil {
+				for _, rel := range inProject(dir, s) {
+					files = append(files, filepath.Join(dir, rel))
+				}
+			}
+		}
+	}
+	return files
 }
 
 // loadTrust reads trust.json. One that cannot be vouched for trusts nothing
