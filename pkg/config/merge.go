@@ -26,7 +26,7 @@ func Merge(files ...*File) *Config {
 			c.Names = append(c.Names, name)
 		}
 	}
-	c.Problems = c.Problems.inOrder()
+	c.Problems = c.Problems.InOrder()
 	c.Invalid = c.leftOut()
 	return c
 }

@@ -40,6 +40,19 @@ type block struct {
 // Broken has no servers.
 func Parse(path string, tier Tier, data []byte) (*File, Problems) {
 	f := &File{Path: path, Tier: tier, entries: map[string]*entry{}}
+	d, root, p := open(path, data)
+	if p != nil {
+		f.Broken = true
+		f.problems = Problems{*p}
+		return f, f.Problems()
+	}
+	f.read(d, root)
+	f.problems = d.problems.InOrder()
+	return f, f.Problems()
+}
+
+// open parses a file that must be one object.
+func open(path string, data []byte) (*decoder, hujson.Value, *Problem) {
 	d := &decoder{text: newText(path, data), at: map[string]Origin{}}
 	root, p := d.text.tree()
 	if p == nil && root.Value.Kind() != '{' {
@@ -47,14 +60,7 @@ func Parse(path string, tier Tier, data []byte) (*File, Problems) {
 		p = &d.problems[0]
 		d.problems = nil
 	}
-	if p != nil {
-		f.Broken = true
-		f.problems = Problems{*p}
-		return f, f.Problems()
-	}
-	f.read(d, root)
-	f.problems = d.problems.inOrder()
-	return f, f.Problems()
+	return d, root, p
 }
 
 // Problems are those of Parse; the caller may change the result.

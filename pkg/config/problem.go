@@ -53,15 +53,15 @@ func (ps Problems) HasErrors() bool {
 	return slices.ContainsFunc(ps, func(p Problem) bool { return !p.Warning })
 }
 
-// inOrder sorts by file and position, so that the same files always give the
-// same report.
-func (ps Problems) inOrder() Problems {
+// InOrder sorts by file and position and drops what is said twice, so that the
+// same files always give the same report.
+func (ps Problems) InOrder() Problems {
 	slices.SortStableFunc(ps, func(a, b Problem) int {
 		return cmp.Or(
 			cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col),
 			cmp.Compare(a.Server, b.Server), cmp.Compare(a.Field, b.Field))
 	})
-	return ps
+	return slices.Compact(ps)
 }
 
 // spot is where a problem is: what report needs beside what is wrong.
