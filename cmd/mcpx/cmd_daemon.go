@@ -44,10 +44,14 @@ func daemonCommand(p *program) *cli.Command {
 			if err != nil {
 				return err
 			}
+			passed, err := passedSockets()
+			if err != nil {
+				return err
+			}
 			ver, _ := build()
 			err = daemon.Run(ctx, daemon.Options{
-				Dirs: dirs, Explicit: explicit, Autostarted: auto, Supervised: p.supervised(),
-				Version: ver, Environ: p.environ,
+				Dirs: dirs, Explicit: explicit, Autostarted: auto, Supervised: passed != nil || p.supervised(),
+				Version: ver, Environ: p.environ, Sockets: passed, Notify: notify,
 				// Whoever started us reads it: a person, the journal, or the log
 				// file that connect gives to a daemon it starts.
 				Log: slog.New(slog.NewTextHandler(p.stderr, nil)),

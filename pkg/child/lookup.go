@@ -35,6 +35,28 @@ func (e *missingError) Hint() string {
 	return `set daemon.path, or PATH in the server's "env", or write the program's absolute path`
 }
 
+// Find is how a start finds the program of a command: an absolute path as it is,
+// a name on path, a PATH. The error says what was searched and has a Hint.
+func Find(command, path string) (program string, err error) { return lookup(command, path) }
+
+// Interpreter is the program that the first line of a script names, with the
+// one that env is to look up on the PATH, if it is env; both "" for what is no
+// script.
+func Interpreter(program string) (path, looked string) {
+	words := shebangWords(program)
+	if len(words) == 0 {
+		return "", ""
+	}
+	if filepath.Base(words[0]) == "env" {
+		for _, w := range words[1:] {
+			if !strings.HasPrefix(w, "-") && !strings.Contains(w, "=") {
+				return words[0], w
+			}
+		}
+	}
+	return words[0], ""
+}
+
 // lookup finds the program of a command: an absolute path as it is, a name on
 // path, the child's PATH. Entries that are empty or relative, and directories
 // that others may write, are skipped: whoever owns them would choose what runs
@@ -131,17 +153,24 @@ func explainExec(program string, err error) error {
 
 // shebang is the interpreter that the first line of a script names, or "".
 func shebang(program string) string {
+	if words := shebangWords(program); len(words) > 0 {
+		return words[0]
+	}
+	return ""
+}
+
+func shebangWords(program string) []string {
 	f, err := os.Open(program)
 	if err != nil {
-		return ""
+		return nil
 	}
 	defer f.Close()
 	head := make([]byte, 256) // the kernel reads no more
 	n, _ := f.Read(head)
 	line, _, _ := strings.Cut(string(head[:n]), "\n")
 	rest, ok := strings.CutPrefix(line, "#!")
-	if fields := strings.Fields(rest); ok && len(fields) > 0 {
-		return fields[0]
+	if !ok {
+		return nil
 	}
-	return ""
+	return strings.Fields(rest)
 }

@@ -37,7 +37,7 @@ func TestStatusIsBuiltFromTheFacts(t *testing.T) {
 	hidden.State = "untrusted"
 	hidden.Reason = "untrusted: only /src/app/.mcpx.json names it"
 	got := build(facts{
-		version: "1.0", pid: 1, runtimeDir: "/run/mcpx", started: at, rss: 99, own: own,
+		version: "1.0", pid: 1, runtimeDir: "/run/mcpx", started: at, rss: 99, own: own, path: []string{"/usr/bin", "/bin"},
 		instances: []api.InstanceStatus{up, {ID: "2", Server: "docs", Key: "global", State: "backing-off"}},
 		conns:     []session.Snapshot{conn("gopls", "worktree:/src/app", gopls), conn("docs", "repo:/x", docs), hidden},
 		kept: func(r *config.Resolved) (int, bool) {
@@ -49,7 +49,7 @@ func TestStatusIsBuiltFromTheFacts(t *testing.T) {
 	})
 	want := &api.Status{
 		Daemon: api.DaemonStatus{
-			Version: "1.0", PID: 1, RuntimeDir: "/run/mcpx", Config: own.Files, StartedAt: at, RSSBytes: 99,
+			Version: "1.0", PID: 1, RuntimeDir: "/run/mcpx", Config: own.Files, StartedAt: at, RSSBytes: 99, Path: []string{"/usr/bin", "/bin"},
 			Children: 1, // the one that backs off has no process
 		},
 		Instances: []api.InstanceStatus{up, {ID: "2", Server: "docs", Key: "global", State: "backing-off"}},
@@ -77,7 +77,7 @@ func TestStatusIsBuiltFromTheFacts(t *testing.T) {
 
 func TestAnEmptyStatusHasListsAndNoNulls(t *testing.T) {
 	got := build(facts{own: &config.Config{}, kept: func(*config.Resolved) (int, bool) { return 0, false }})
-	if got.Instances == nil || got.Sessions == nil || got.Servers == nil || got.Problems == nil || got.Daemon.Config == nil {
+	if got.Instances == nil || got.Sessions == nil || got.Servers == nil || got.Problems == nil || got.Daemon.Config == nil || got.Daemon.Path == nil {
 		t.Errorf("a list is null: %+v", got)
 	}
 }

@@ -27,6 +27,13 @@ func (o Options) program() (string, error) {
 	return self, nil
 }
 
+// Program is what would be started as the daemon, and whether only its user and
+// root can replace it (threat T19).
+func (o Options) Program() (path string, trusted bool, err error) {
+	path, err = o.program()
+	return path, err == nil && trustworthy(path), err
+}
+
 // lookUp is "" where only an untrustworthy program goes by that name.
 func lookUp(argv0, path string) string {
 	if filepath.IsAbs(argv0) {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -27,6 +28,7 @@ const (
 	quiet      = 100 * time.Millisecond // without an event, before files are read again
 	impatient  = time.Second            // since the first event, however many follow
 	steady     = 25 * time.Millisecond  // between two readings that must agree
+	hollow     = 500 * time.Millisecond // the same while a file is empty: its writer may be slow
 	pollEvery  = 30 * time.Second       // where the system refuses to tell
 	maxWatches = 1024                   // directories
 )
@@ -122,8 +124,12 @@ func (w *watch) look(ctx context.Context) {
 		return
 	}
 	for range 40 { // a file that is being written says something else a moment later
+		wait := steady
+		if strings.Contains(now, sumOfNothing) {
+			wait = hollow
+		}
 		select {
-		case <-time.After(steady):
+		case <-time.After(wait):
 		case <-ctx.Done():
 			return
 		}

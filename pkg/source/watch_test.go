@@ -170,6 +170,21 @@ func TestIdenticalBytesReloadNothing(t *testing.T) {
 	}
 }
 
+// A writer may be slow between emptying a file and filling it.
+func TestAFileThatIsBeingWrittenIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	own := filepath.Join(w.o.Dirs.Config, "config.json")
+	put(t, own, naming("s0"))
+	f := watching(t, w.loader(), fsnotify.NewWatcher)
+	put(t, own, "")
+	time.AfterFunc(300*time.Millisecond, func() { _ = os.WriteFile(own, []byte(naming("s1")), 0o644) })
+	f.sees("", "s1")
+	if got := f.reloads.Load(); got != 1 {
+		t.Errorf("%d reloads, want 1", got)
+	}
+}
+
 func TestFilesThatAppearAreSeen(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
