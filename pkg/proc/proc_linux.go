@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -112,9 +113,9 @@ func marked(pid int, marker string) bool {
 // Cwd is where pid stands; ok is false when it cannot be read, or when the
 // directory is gone.
 func Cwd(pid int) (dir string, ok bool) {
-	var buf [unix.PathMax]byte // the kernel gives no more; os.Readlink tries sizes, before each call of a host
-	n, err := unix.Readlink(file(pid, "cwd"), buf[:])
-	if err != nil {
+	var buf [unix.PathMax]byte // the kernel gives no more
+	n, ok := readCwd(pid, buf[:])
+	if !ok {
 		return "", false
 	}
 	dir = string(buf[:n])
@@ -125,6 +126,19 @@ func Cwd(pid int) (dir string, ok bool) {
 		}
 	}
 	return dir, true
+}
+
+// readCwd is readlink(2) without telling the scheduler, since it never waits: a
+// host may be looked for before each of its calls (design D10), and the
+// runtime's monitor is not to be woken for that.
+func readCwd(pid int, buf []byte) (n int, ok bool) {
+	var path [32]byte
+	name := strconv.AppendInt(append(path[:0], "/proc/"...), int64(pid), 10)
+	name = append(name, "/cwd\x00"...)
+	here := unix.AT_FDCWD // path is absolute
+	got, _, errno := unix.RawSyscall6(unix.SYS_READLINKAT, uintptr(here), uintptr(unsafe.Pointer(&name[0])),
+		uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)), 0, 0)
+	return int(got), errno == 0
 }
 
 // RSS is pid's resident memory in bytes, 0 when unknown.
