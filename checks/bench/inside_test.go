@@ -64,7 +64,7 @@ func inside(t testing.TB) *host {
 	})
 	var serving sync.WaitGroup
 	serving.Go(func() {
-		if err := conn.Serve(in); err != nil {
+		if err := conn.Serve(session.Stream(in)); err != nil {
 			t.Errorf("the session ended: %v", err)
 		}
 		w.Close()

@@ -2,6 +2,7 @@ package rig
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -87,6 +88,9 @@ func (h *Host) read(stdout *os.File) {
 		line, err := r.ReadBytes('\n')
 		if err != nil {
 			return
+		}
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue // the line that the next daemon ends a half-written one with
 		}
 		m := Message{Line: line}
 		if err := json.Unmarshal(line, &m); err != nil {

@@ -9,30 +9,14 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/dezren39/mcpx/pkg/api"
-	"github.com/dezren39/mcpx/pkg/proc"
-	"github.com/dezren39/mcpx/pkg/session"
 	"github.com/dezren39/mcpx/pkg/socket"
-	"github.com/dezren39/mcpx/pkg/stdio"
 )
 
 // helloWait bounds a hello and the hand-over that follows it (threat T17).
 const helloWait = 5 * time.Second
-
-// hostDepth is how many of the shim's ancestors are watched for a silent move
-// (design D10).
-const hostDepth = 8
-
-// attached is one shim and the connection behind it.
-type attached struct {
-	control *net.UnixConn
-	conn    *session.Conn
-
-	mu sync.Mutex // one line at a time to the shim
-}
 
 // peerKey finds the accepted connection in a request's context.
 type peerKey struct{}
@@ -95,17 +79,22 @@ func (d *Daemon) attach(w http.ResponseWriter, r *http.Request) {
 		_ = control.Close()
 		return
 	}
-	in, out, err := receive(uc)
+	a := &attached{control: uc, ended: make(chan struct{})}
+	h, err := receive(uc)
 	if err != nil {
-		d.o.Log.Warn("refused hand-over", "pid", shim.PID, "err", err)
-		failed := 1
-		a := &attached{control: uc}
-		a.say(api.ShimLine{Stderr: "mcpx: the hand-over was refused: " + err.Error()})
-		a.say(api.ShimLine{End: &failed})
-		_ = uc.Close()
+		d.refuse(a, shim, err)
 		return
 	}
-	d.wg.Go(func() { d.host(uc, hello, shim, in, out) })
+	d.wg.Go(func() { d.host(a, hello, shim, h) })
+}
+
+// refuse ends a hand-over that was not as it must be.
+func (d *Daemon) refuse(a *attached, shim socket.Peer, err error) {
+	d.o.Log.Warn("refused hand-over", "pid", shim.PID, "err", err)
+	failed := 1
+	a.say(api.ShimLine{Stderr: "mcpx: the hand-over was refused: " + err.Error()})
+	a.say(api.ShimLine{End: &failed})
+	_ = a.control.Close()
 }
 
 // readHello is lenient where api.ReadJSON is strict: a newer shim may say more.
@@ -139,137 +128,28 @@ func (d *Daemon) admit(h api.Hello) (int, *api.Error) {
 }
 
 // receive answers 101 and takes the descriptors that follow it.
-func receive(c *net.UnixConn) (in, out *os.File, err error) {
+func receive(c *net.UnixConn) (handed, error) {
 	if err := c.SetDeadline(time.Now().Add(helloWait)); err != nil {
-		return nil, nil, err
+		return handed{}, err
 	}
 	if _, err := io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: mcpx/1\r\n\r\n"); err != nil {
-		return nil, nil, err
+		return handed{}, err
 	}
 	files, err := socket.ReceiveFiles(c, 3)
 	if err != nil {
-		return nil, nil, err
+		return handed{}, err
 	}
-	capsule := files[2]
-	defer capsule.Close() // its content is for a daemon that survives another; nothing is kept there yet
-	if err := errors.Join(socket.CheckStdio(files), socket.CheckCapsule(capsule)); err != nil {
-		_ = files[0].Close()
-		_ = files[1].Close()
-		return nil, nil, err
+	h := handed{in: files[0], out: files[1], capsule: files[2]}
+	if err := errors.Join(socket.CheckStdio(files), socket.CheckCapsule(h.capsule)); err != nil {
+		h.close()
+		return handed{}, err
 	}
-	if in, err = ownPipe(files[0], os.O_RDONLY); err != nil {
-		_ = files[1].Close()
-		return nil, nil, err
+	if h.in, err = ownPipe(h.in, os.O_RDONLY); err == nil {
+		h.out, err = ownPipe(h.out, os.O_WRONLY)
 	}
-	if out, err = ownPipe(files[1], os.O_WRONLY); err != nil {
-		_ = in.Close()
-		return nil, nil, err
-	}
-	return in, out, c.SetDeadline(time.Time{})
-}
-
-// host serves one host until its input ends or its shim is gone.
-func (d *Daemon) host(control *net.UnixConn, hello api.Hello, shim socket.Peer, in, out *os.File) {
-	w := stdio.NewWriter(out, 0)
-	a := &attached{control: control}
-	a.conn = session.New(w, session.Options{
-		Hello: hello, Chain: proc.Ancestors(shim.PID, hostDepth), Home: d.o.Dirs.Home,
-		Epoch: d.epoch, CallID: d.callID, Say: func(s string) { a.say(api.ShimLine{Stderr: s}) },
-		Servers: d.servers, World: d.world, Version: d.o.Version, Log: d.o.Log,
-	})
-	if !d.enter(a) {
-		a.say(api.ShimLine{Drain: true})
-		_ = errors.Join(in.Close(), out.Close(), control.Close())
-		return
-	}
-	a.say(api.ShimLine{Adopted: true})
-	id := a.conn.Identity()
-	d.o.Log.Info("opened session", "session", id.Session, "server", hello.Server, "pid", id.Host.PID, "dir", hello.Cwd)
-	began := time.Now()
-
-	var gone sync.WaitGroup
-	gone.Go(func() { // the shim's end is the host's
-		awaitEnd(control)
-		a.conn.Close()
-		_ = in.SetReadDeadline(time.Now())
-	})
-	_ = a.conn.Serve(in) // how a host's input ended is nobody's error
-	_ = in.Close()
-	code := a.conn.Exit()
-	a.say(api.ShimLine{End: &code})
-	w.Close()
-	_ = out.Close()
-	_ = control.Close()
-	gone.Wait()
-	d.leave(a)
-	d.o.Log.Info("closed session", "session", id.Session, "server", hello.Server, "took", time.Since(began).Round(time.Millisecond))
-}
-
-// awaitEnd returns when the shim is gone. It says nothing any more, so that a
-// large buffer would only be one more thing that each session holds.
-func awaitEnd(control net.Conn) {
-	var nothing [16]byte
-	for {
-		if _, err := control.Read(nothing[:]); err != nil {
-			return
-		}
-	}
-}
-
-// say writes one line to the shim. A shim that does not read is gone or stuck:
-// either way there is nobody to tell.
-func (a *attached) say(line api.ShimLine) {
-	b, err := json.Marshal(line)
 	if err != nil {
-		return
+		h.close()
+		return handed{}, err
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	_ = a.control.SetWriteDeadline(time.Now().Add(time.Second))
-	_, _ = a.control.Write(append(b, '\n'))
-}
-
-// enter counts a session in; false when the daemon is stopping.
-func (d *Daemon) enter(a *attached) bool {
-	d.mu.Lock()
-	if d.quit {
-		d.mu.Unlock()
-		return false
-	}
-	d.open[a] = struct{}{}
-	d.idle = time.Time{}
-	d.mu.Unlock()
-	d.table.Add(a.conn)
-	return true
-}
-
-func (d *Daemon) leave(a *attached) {
-	d.mu.Lock()
-	delete(d.open, a)
-	if len(d.open) == 0 {
-		d.idle = time.Now()
-	}
-	d.mu.Unlock()
-	d.table.Remove(a.conn)
-}
-
-// drain ends every session: its host's lines are no longer read, then the shim
-// is told and let go.
-func (d *Daemon) drain() {
-	d.mu.Lock()
-	d.quit = true
-	open := make([]*attached, 0, len(d.open))
-	for a := range d.open {
-		open = append(open, a)
-	}
-	d.mu.Unlock()
-	var all sync.WaitGroup
-	for _, a := range open {
-		all.Go(func() {
-			a.say(api.ShimLine{Drain: true})
-			a.conn.Close()
-			_ = a.control.Close()
-		})
-	}
-	all.Wait()
+	return h, c.SetDeadline(time.Time{})
 }

@@ -143,10 +143,12 @@ func (c *Conn) ask(ctx context.Context, method string) ([]byte, error) {
 	ch := make(chan answer, 1)
 	c.mu.Lock()
 	c.asks[id] = ch
+	c.keep()
 	c.mu.Unlock()
 	defer func() {
 		c.mu.Lock()
 		delete(c.asks, id)
+		c.keep()
 		c.mu.Unlock()
 	}()
 	c.send(wire.AppendRequest(nil, []byte(`"`+id+`"`), method, nil))

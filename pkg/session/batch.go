@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 
+	"github.com/dezren39/mcpx/pkg/capsule"
 	"github.com/dezren39/mcpx/pkg/wire"
 )
 
@@ -12,18 +13,20 @@ import (
 type batch struct {
 	left  int // answers to come, and one for the split itself
 	lines [][]byte
+	mark  int64
 }
 
 // batch splits an array of the host's and handles each element by itself. The
 // answers go back as one array, in the order in which they arrive.
-func (c *Conn) batch(line []byte) {
-	elements, err := wire.Batch(line)
+func (c *Conn) batch(l capsule.Line) {
+	elements, err := wire.Batch(l.Bytes)
 	if bad, ok := errors.AsType[*wire.ScanError](err); ok {
 		c.send(refusal(bad))
+		c.dealt(l.Mark)
 		return
 	}
-	b := &batch{left: 1}
-	envs := make([]wire.Envelope, 0, len(elements))
+	b := &batch{left: 1, mark: l.Mark}
+	messages := make([]message, 0, len(elements))
 	c.mu.Lock()
 	for _, el := range elements {
 		env, err := wire.Scan(el)
@@ -33,15 +36,15 @@ func (c *Conn) batch(line []byte) {
 			}
 			continue
 		}
-		envs = append(envs, env)
+		messages = append(messages, message{env, 0, l.Replayed})
 		if id, ok := wire.CanonicalID(env.Bytes(env.ID)); ok && env.Kind == wire.Request && c.batches[id] == nil {
 			c.batches[id] = b
 			b.left++
 		}
 	}
 	c.mu.Unlock()
-	for i := range envs {
-		c.message(&envs[i])
+	for i := range messages {
+		c.message(&messages[i])
 	}
 	c.counted(b, nil)
 }
@@ -87,9 +90,12 @@ func (c *Conn) counted(b *batch, line []byte) {
 		b.lines = append(b.lines, line)
 	}
 	b.left--
-	whole := b.left == 0 && len(b.lines) > 0
+	whole := b.left == 0
 	c.mu.Unlock()
-	if whole {
+	if whole && len(b.lines) > 0 {
 		c.send(append(array(b.lines), '\n'))
+	}
+	if whole {
+		c.dealt(b.mark)
 	}
 }

@@ -20,12 +20,13 @@ import (
 
 // Conn is one connection of a host: one `mcpx connect`.
 type Conn struct {
-	o     Options
-	who   Identity
-	given roots.Facts // what the hello says of where the host is
-	look  looks       // belongs to whoever places requests
-	out   *stdio.Writer
-	wg    sync.WaitGroup // every goroutine of this connection
+	o      Options
+	who    Identity
+	given  roots.Facts // what the hello says of where the host is
+	look   looks       // belongs to whoever places requests
+	out    *stdio.Writer
+	source Source         // set by Serve
+	wg     sync.WaitGroup // every goroutine of this connection
 
 	life context.Context // ends when the host is gone
 	end  context.CancelFunc
@@ -36,21 +37,25 @@ type Conn struct {
 	open  atomic.Int64 // requests read and not yet answered
 	asked atomic.Int64 // of our own requests to the host
 
-	mu       sync.Mutex // guards what follows
-	host     hostFacts
-	spot     *spot // where the session stands; nil until first known
-	queue    []*item
-	busy     bool             // a goroutine works through queue
-	waiting  map[string]*item // queued or being placed, by canonical id
-	asks     map[string]chan answer
-	ports    map[*mux.Mux]*port
-	current  *port
-	shown    map[string]listing // by family: the list the host was last given
-	batches  map[string]*batch  // by canonical id of a request that came in one
-	quiet    chan struct{}      // closed when open falls to 0, while somebody waits for that
-	trouble  string             // last thing that went wrong, for status
-	exit     int                // of the shim, at the end of input
-	openedAt time.Time
+	draining atomic.Bool
+	orphans  []string // requests of a daemon before, until Serve
+
+	mu        sync.Mutex // guards what follows
+	host      hostFacts
+	spot      *spot // where the session stands; nil until first known
+	queue     []*item
+	busy      bool             // a goroutine works through queue
+	waiting   map[string]*item // queued or being placed, by canonical id
+	asks      map[string]chan answer
+	ports     map[*mux.Mux]*port
+	current   *port
+	shown     map[string]listing // by family: the list the host was last given
+	batches   map[string]*batch  // by canonical id of a request that came in one
+	quiet     chan struct{}      // closed when open falls to 0, while somebody waits for that
+	unsettled []int64            // marks of lines whose answers are not written yet
+	trouble   string             // last thing that went wrong, for status
+	exit      int                // of the shim, at the end of input
+	openedAt  time.Time
 }
 
 // hostFacts are what the host said of itself in initialize.
@@ -78,7 +83,7 @@ func New(out *stdio.Writer, o Options) *Conn {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Conn{
+	c := &Conn{
 		o: o, who: who, given: given(o.Hello), out: out,
 		life: life, end: end,
 		initialized: make(chan struct{}),
@@ -89,6 +94,8 @@ func New(out *stdio.Writer, o Options) *Conn {
 		batches:     map[string]*batch{},
 		openedAt:    time.Now(),
 	}
+	c.resume(o.Resume)
+	return c
 }
 
 // Identity is who the connection belongs to.
@@ -98,17 +105,25 @@ func (c *Conn) Identity() Identity { return c.who }
 func (c *Conn) Server() string { return c.o.Hello.Server }
 
 // Serve reads the host's lines until its input ends, answers what is in flight,
-// and returns. A Close makes it return at once.
-func (c *Conn) Serve(in io.Reader) error {
-	r := stdio.NewReader(in, 0)
+// and returns nil. A Close makes it return at once, a Drain with ErrDrained.
+func (c *Conn) Serve(src Source) error {
+	c.source = src
+	c.takeUp()
 	for {
-		line, err := r.Next()
+		if c.draining.Load() {
+			c.finish(drainWait)
+			return ErrDrained
+		}
+		line, err := src.Next()
 		if long, ok := errors.AsType[*stdio.TooLong](err); ok {
 			c.tooLong(long)
 			continue
 		}
+		if err != nil && c.draining.Load() {
+			continue
+		}
 		if err != nil {
-			c.finish()
+			c.finish(0)
 			if errors.Is(err, io.EOF) {
 				return nil
 			}
@@ -116,7 +131,7 @@ func (c *Conn) Serve(in io.Reader) error {
 		}
 		c.line(line)
 		if !c.keepUp() {
-			c.finish()
+			c.finish(0)
 			return nil
 		}
 	}
@@ -142,9 +157,15 @@ func (c *Conn) keepUp() bool {
 	}
 }
 
-// finish waits for the answers in flight while there is a host to read them,
-// then lets go of everything.
-func (c *Conn) finish() {
+// finish waits for the answers in flight while there is a host to read them, at
+// most for a limit if there is one, then lets go of everything.
+func (c *Conn) finish(limit time.Duration) {
+	var late <-chan time.Time
+	if limit > 0 {
+		t := time.NewTimer(limit)
+		defer t.Stop()
+		late = t.C
+	}
 	c.mu.Lock()
 	quiet := make(chan struct{})
 	if c.quiet = quiet; c.open.Load() == 0 {
@@ -157,9 +178,11 @@ func (c *Conn) finish() {
 		select {
 		case <-c.out.Drained():
 		case <-c.life.Done():
+		case <-late:
 		}
 	case <-c.out.Done():
 	case <-c.life.Done():
+	case <-late:
 	}
 	c.Close()
 }
@@ -178,10 +201,12 @@ func (c *Conn) Close() {
 	c.wg.Wait()
 }
 
-// begin and done count requests that the host waits for.
+// begin counts a request that the host waits for, done one that is over: mark is
+// its line's.
 func (c *Conn) begin() { c.open.Add(1) }
 
-func (c *Conn) done() {
+func (c *Conn) done(mark int64) {
+	c.dealt(mark)
 	if c.open.Add(-1) > 0 {
 		return
 	}
@@ -190,34 +215,6 @@ func (c *Conn) done() {
 	if c.quiet != nil && c.open.Load() == 0 {
 		close(c.quiet)
 		c.quiet = nil
-	}
-}
-
-// line handles one line of the host.
-func (c *Conn) line(line []byte) {
-	if wire.IsBatch(line) {
-		c.batch(line)
-		return
-	}
-	env, err := wire.Scan(line)
-	if err != nil {
-		if bad, ok := errors.AsType[*wire.ScanError](err); ok && (bad.ID != nil || bad.Code == wire.CodeParse) {
-			c.send(refusal(bad)) // else it may be a notification or a response: those are never answered
-		}
-		return
-	}
-	c.message(&env)
-}
-
-// message routes one message. What it hands on outlives the line only as a copy.
-func (c *Conn) message(env *wire.Envelope) {
-	switch env.Kind {
-	case wire.Result, wire.Error:
-		c.answered(env)
-	case wire.Notification:
-		c.notification(env)
-	case wire.Request:
-		c.request(env)
 	}
 }
 

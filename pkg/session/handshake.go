@@ -28,8 +28,8 @@ func (f families) has(kind string) bool {
 // D14): from the kept catalogue, else from the instance when the directory is
 // certain, else with a superset. A name in no file is an error at once, unless
 // the host has yet to say where it is.
-func (c *Conn) initialize(id []byte) {
-	defer c.done()
+func (c *Conn) initialize(id []byte, mark int64) {
+	defer c.done(mark)
 	s := c.guess()
 	if !s.verdict.known() && !c.facts().roots {
 		c.stranger(s.verdict)
@@ -50,19 +50,25 @@ func (c *Conn) meet(env *wire.Envelope) {
 		} `json:"capabilities"`
 		ClientInfo json.RawMessage `json:"clientInfo"`
 	}
-	var info struct {
-		Name    string `json:"name"`
-		Version string `json:"version"`
-	}
 	_ = json.Unmarshal(env.Bytes(env.Params), &p) // what is missing stays at its zero
-	_ = json.Unmarshal(p.ClientInfo, &info)
-	f := hostFacts{name: info.Name, version: info.Version, clientInfo: p.ClientInfo, protocol: negotiate(p.ProtocolVersion)}
+	f := factsOf(negotiate(p.ProtocolVersion), p.ClientInfo)
 	if p.Capabilities.Roots != nil {
 		f.roots, f.listChanged = true, p.Capabilities.Roots.ListChanged
 	}
 	c.mu.Lock()
 	c.host = f
+	c.keep()
 	c.mu.Unlock()
+}
+
+// factsOf are a host's by its clientInfo, as sent.
+func factsOf(protocol string, clientInfo []byte) hostFacts {
+	var info struct {
+		Name    string `json:"name"`
+		Version string `json:"version"`
+	}
+	_ = json.Unmarshal(clientInfo, &info) // a host without a name has none
+	return hostFacts{name: info.Name, version: info.Version, clientInfo: clientInfo, protocol: protocol}
 }
 
 func (c *Conn) facts() hostFacts {

@@ -76,7 +76,7 @@ func (s *stage) open() {
 	in, s.in = io.Pipe()
 	go func() {
 		defer close(s.ended)
-		_ = s.conn.Serve(in)
+		_ = s.conn.Serve(Stream(in))
 		_ = in.Close()
 	}()
 }

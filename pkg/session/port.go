@@ -86,27 +86,30 @@ func (c *Conn) tell(env *wire.Envelope) {
 	}
 }
 
-// cancelled ends a request wherever it is: in the queue, or at the server.
-func (c *Conn) cancelled(env *wire.Envelope) {
-	id, ok := wire.CanonicalID(env.Bytes(env.RequestID))
+// cancelled ends a request wherever it is: in the queue, or at the server. It is
+// true when the notification itself waits its turn.
+func (c *Conn) cancelled(m *message) (queued bool) {
+	id, ok := wire.CanonicalID(m.Bytes(m.RequestID))
 	if !ok {
-		return
+		return false
 	}
 	c.mu.Lock()
 	it := c.waiting[id]
 	c.mu.Unlock()
 	if it != nil {
 		it.cancel()
-		return
+		return false
 	}
-	if c.cancelSent(env) {
-		return
+	if c.cancelSent(&m.Envelope) {
+		return false
 	}
 	// It may be on its way from the queue to the server: look again behind it.
-	if !c.enqueue(env, false) {
-		c.cancelSent(env)
-		c.next()
+	if c.enqueue(m, false) {
+		return true
 	}
+	c.cancelSent(&m.Envelope)
+	c.next()
+	return false
 }
 
 // cancelSent cancels a request that a server has; false when none has it.

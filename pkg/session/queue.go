@@ -10,10 +10,10 @@ import (
 // item is a message that waits for its turn: requests to one server keep their
 // order through roots, start and queue (design D14).
 type item struct {
-	env    wire.Envelope // on a copy of the line; Kind Invalid: only look where the host is
-	id     string        // canonical; "" for what is not a request
-	ctx    context.Context
-	cancel context.CancelFunc
+	message        // on a copy of its line; Kind Invalid: only look where the host is
+	id      string // canonical; "" for what is not a request
+	ctx     context.Context
+	cancel  context.CancelFunc
 }
 
 // start runs f in a goroutine of the connection's, unless it is closed. Needs
@@ -24,37 +24,50 @@ func (c *Conn) start(f func()) {
 	}
 }
 
-// enqueue puts a copy of env at the end of the queue. Without force it does so
+// enqueue puts a copy of m at the end of the queue. Without force it does so
 // only when something is ahead; else it makes the caller the one who places
 // requests, who must call next or requeue.
-func (c *Conn) enqueue(env *wire.Envelope, force bool) bool {
+func (c *Conn) enqueue(m *message, force bool) bool {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	if !c.busy && !force {
 		c.busy = true
+		c.mu.Unlock()
 		return false
 	}
-	it := c.newItem(env)
-	if it == nil {
-		return true
+	it := c.newItem(m)
+	if it != nil {
+		c.queue = append(c.queue, it)
+		if !c.busy {
+			c.busy = true
+			c.start(c.work)
+		}
 	}
-	c.queue = append(c.queue, it)
-	if !c.busy {
-		c.busy = true
-		c.start(c.work)
+	c.mu.Unlock()
+	if it == nil {
+		c.twice(m)
 	}
 	return true
 }
 
 // requeue is for the caller whom enqueue made the one who places: the request
 // has to wait, so a goroutine takes over.
-func (c *Conn) requeue(env *wire.Envelope) {
+func (c *Conn) requeue(m *message) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if it := c.newItem(env); it != nil {
+	it := c.newItem(m)
+	if it != nil {
 		c.queue = append([]*item{it}, c.queue...)
 	}
 	c.start(c.work)
+	c.mu.Unlock()
+	if it == nil {
+		c.twice(m)
+	}
+}
+
+// twice answers a request whose id an earlier one still has.
+func (c *Conn) twice(m *message) {
+	c.send(wire.AppendError(nil, m.Bytes(m.ID), codeInvalidRequest, "this id is in use by an earlier request", nil))
+	c.done(m.mark)
 }
 
 // next hands the turn on.
@@ -68,15 +81,12 @@ func (c *Conn) next() {
 	c.start(c.work)
 }
 
-// newItem needs c.mu. nil: the request was answered instead, as a second one
-// under an id that still waits.
-func (c *Conn) newItem(env *wire.Envelope) *item {
-	it := &item{env: clone(env)}
-	if env.Kind == wire.Request {
-		it.id, _ = wire.CanonicalID(env.Bytes(env.ID))
+// newItem needs c.mu. nil: an earlier request under this id still waits.
+func (c *Conn) newItem(m *message) *item {
+	it := &item{message: m.clone()}
+	if m.Kind == wire.Request {
+		it.id, _ = wire.CanonicalID(m.Bytes(m.ID))
 		if _, twice := c.waiting[it.id]; twice {
-			c.send(wire.AppendError(nil, env.Bytes(env.ID), codeInvalidRequest, "this id is in use by an earlier request", nil))
-			c.open.Add(-1)
 			return nil
 		}
 		c.waiting[it.id] = it
@@ -105,12 +115,13 @@ func (c *Conn) work() {
 // turn places one item.
 func (c *Conn) turn(it *item) {
 	c.awaitInitialized(it.ctx)
-	switch it.env.Kind {
+	switch it.Kind {
 	case wire.Invalid:
 		_, _ = c.where(it.ctx, nil) // a failure is the next request's to tell
 		return
 	case wire.Notification:
-		c.tell(&it.env)
+		c.tell(&it.Envelope)
+		c.dealt(it.mark)
 		return
 	}
 	lease, s, err := c.acquire(it)
@@ -124,12 +135,12 @@ func (c *Conn) turn(it *item) {
 			lease.Release()
 		}
 		c.forgotten(it.id)
-		c.done()
+		c.done(it.mark)
 	case err != nil:
-		c.failed(&it.env, err)
-		c.done()
+		c.failed(&it.Envelope, err)
+		c.done(it.mark)
 	default:
-		c.submit(&it.env, s, lease)
+		c.submit(&it.message, s, lease)
 	}
 }
 

@@ -9,101 +9,112 @@ import (
 )
 
 // request handles a request of the host.
-func (c *Conn) request(env *wire.Envelope) {
+func (c *Conn) request(m *message) {
 	c.begin()
-	switch string(method(env)) {
+	name := string(method(&m.Envelope))
+	if m.replayed && !again(name) {
+		c.lost(m)
+		return
+	}
+	switch name {
 	case "initialize":
-		c.meet(env) // at once: what follows may hang on it
-		id := bytes.Clone(env.Bytes(env.ID))
+		c.meet(&m.Envelope) // at once: what follows may hang on it
+		id := bytes.Clone(m.Bytes(m.ID))
+		mark := m.mark
 		c.mu.Lock()
-		c.start(func() { c.initialize(id) })
+		c.start(func() { c.initialize(id, mark) })
 		c.mu.Unlock()
 	case "ping":
-		c.reply(wire.AppendResult(nil, env.Bytes(env.ID), []byte("{}")))
-		c.done()
+		c.reply(wire.AppendResult(nil, m.Bytes(m.ID), []byte("{}")))
+		c.done(m.mark)
 	case "server/discover":
-		c.refuse(env.Bytes(env.ID), codeMethodNotFound, "Method not found", trouble{reason: "mcpx is spoken to with initialize"})
-		c.done()
+		c.refuse(m.Bytes(m.ID), codeMethodNotFound, "Method not found", trouble{reason: "mcpx is spoken to with initialize"})
+		c.done(m.mark)
 	case "tools/list", "prompts/list", "resources/list", "resources/templates/list":
-		if c.keptList(env) {
-			c.done()
+		if c.keptList(&m.Envelope) {
+			c.done(m.mark)
 			return
 		}
-		c.forward(env)
+		c.forward(m)
 	default:
-		c.forward(env)
+		c.forward(m)
 	}
 }
 
-// notification handles a notification of the host.
-func (c *Conn) notification(env *wire.Envelope) {
-	switch string(method(env)) {
+// notification handles a notification of the host; true when it waits its turn.
+func (c *Conn) notification(m *message) (queued bool) {
+	switch string(method(&m.Envelope)) {
 	case "notifications/initialized":
 		c.once.Do(func() { close(c.initialized) })
+		c.mu.Lock()
+		c.keep()
+		c.mu.Unlock()
 		c.lookSoon()
 	case "notifications/roots/list_changed":
 		c.look.dirty.Store(true)
 		c.lookSoon()
 	case "notifications/cancelled":
-		c.cancelled(env)
+		return c.cancelled(m)
 	default:
-		if !c.enqueue(env, false) {
-			c.tell(env)
-			c.next()
+		if c.enqueue(m, false) {
+			return true
 		}
+		c.tell(&m.Envelope)
+		c.next()
 	}
+	return false
 }
 
 // lookSoon asks the host where it is, in its turn.
 func (c *Conn) lookSoon() {
 	if c.facts().roots {
-		c.enqueue(&wire.Envelope{}, true)
+		c.enqueue(&message{}, true)
 	}
 }
 
 // Refresh looks again at what the config says, after a reload.
-func (c *Conn) Refresh() { c.enqueue(&wire.Envelope{}, true) }
+func (c *Conn) Refresh() { c.enqueue(&message{}, true) }
 
 // forward sends a request to the instance it belongs to: at once when nothing
 // has to be waited for, else in its turn.
-func (c *Conn) forward(env *wire.Envelope) {
+func (c *Conn) forward(m *message) {
 	switch {
-	case c.enqueue(env, false):
-	case c.warm(env):
+	case c.enqueue(m, false):
+	case c.warm(m):
 		c.next()
 	default:
-		c.requeue(env)
+		c.requeue(m)
 	}
 }
 
 // warm sends a request without waiting for anything; false when it would have to.
-func (c *Conn) warm(env *wire.Envelope) bool {
+func (c *Conn) warm(m *message) bool {
 	if !c.ready() {
 		return false
 	}
-	old, facts := c.known(env)
+	old, facts := c.known(&m.Envelope)
 	if old == nil || c.mustLook(old) {
 		return false
 	}
 	s, err := c.resolve(c.life, old, facts, old.stale)
-	if err != nil || s.perCall() || c.allowed(env, s) != nil {
+	if err != nil || s.perCall() || c.allowed(&m.Envelope, s) != nil {
 		return false
 	}
 	lease, ok := c.o.Servers.Running(s.verdict.server, s.rs.Key)
 	if !ok {
 		return false
 	}
-	c.submit(env, s, lease)
+	c.submit(m, s, lease)
 	return true
 }
 
 // acquire finds out where the request belongs and leases an instance there.
 func (c *Conn) acquire(it *item) (*pool.Lease, *spot, error) {
-	s, err := c.where(it.ctx, &it.env)
+	s, err := c.where(it.ctx, &it.Envelope)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := c.allowed(&it.env, s); err != nil {
+	if err := c.allowed(&it.Envelope, s); err != nil {
 		return nil, nil, err
 	}
 	cc := s.cc
@@ -113,17 +124,18 @@ func (c *Conn) acquire(it *item) (*pool.Lease, *spot, error) {
 }
 
 // submit sends a request on a lease, which ends with the call.
-func (c *Conn) submit(env *wire.Envelope, s *spot, lease *pool.Lease) {
+func (c *Conn) submit(m *message, s *spot, lease *pool.Lease) {
+	env, mark := &m.Envelope, m.mark
 	p := c.enter(lease.Mux(), !s.perCall())
 	if p == nil { // there is nobody left to answer
 		lease.Release()
-		c.done()
+		c.open.Add(-1)
 		return
 	}
 	end := func() {
 		lease.Release()
 		c.leave(p)
-		c.done()
+		c.done(mark)
 	}
 	if list, ok := lists[string(method(env))]; ok {
 		c.listed(list.family, listing{offer: s.verdict.offer(list.family), on: p.on})
@@ -146,11 +158,4 @@ func method(env *wire.Envelope) []byte {
 		return []byte(env.Text(env.Method))
 	}
 	return raw[1 : len(raw)-1]
-}
-
-// clone is an envelope on a line of its own.
-func clone(env *wire.Envelope) wire.Envelope {
-	own := *env
-	own.Line = bytes.Clone(env.Line)
-	return own
 }

@@ -44,12 +44,17 @@ type World interface {
 
 // Options open a connection.
 type Options struct {
-	Hello   api.Hello
-	Chain   []proc.Info // the shim's ancestors, nearest first
-	Home    string
-	Epoch   string        // of the daemon; part of every id sent to a host
-	CallID  func() string // mints the id of a call with a process of its own
-	Say     func(string)  // prints on the shim's stderr
+	Hello  api.Hello
+	Chain  []proc.Info // the shim's ancestors, nearest first
+	Home   string
+	Epoch  string        // of the daemon; part of every id sent to a host
+	CallID func() string // mints the id of a call with a process of its own
+	Say    func(string)  // prints on the shim's stderr
+
+	Resume   []byte             // the state that a daemon before kept; nil for a new connection
+	MidWrite bool               // it ended inside a write to the host
+	Keep     func([]byte) error // keeps the state for the daemon that comes after; nil: nobody does
+
 	Servers Servers
 	World   World
 	Version string
@@ -61,6 +66,7 @@ const (
 	rootsWait       = 2 * time.Second
 	initializedWait = 2 * time.Second
 	startWait       = 2 * time.Second
+	drainWait       = 2 * time.Second // for calls in flight when the daemon goes
 	lookAgain       = time.Second
 	silentHost      = 30 * time.Second // until a host that declared roots and did not answer is asked again
 	slowHost        = 1 << 20          // bytes queued towards a host at which its requests are no longer read

@@ -52,7 +52,7 @@ func newOutput(host *os.File) (*end, error) {
 	}
 	e.copy = func() {
 		io.Copy(host, e.own)
-		e.own.Close() // the daemon's writes fail now, as the host's end did
+		e.own.Close()
 		close(e.copied)
 	}
 	return e, nil
@@ -77,18 +77,21 @@ func newEnd(name string, host *os.File) (*end, error) {
 }
 
 // start is called once the daemon holds the descriptor. The copying ends with
-// the process at the latest: a read from a terminal cannot be called off.
+// the process at the latest: a read from a terminal cannot be called off. We
+// keep what we handed over, for the next daemon.
 func (e *end) start() {
 	if e.own == nil {
 		close(e.copied)
 		return
 	}
-	e.handed.Close()
 	go e.copy()
 }
 
-// wait returns when all the daemon wrote is with the host.
+// wait returns when all that daemons wrote is with the host.
 func (e *end) wait(ctx context.Context) {
+	if e.own != nil {
+		e.handed.Close()
+	}
 	select {
 	case <-e.copied:
 	case <-ctx.Done():

@@ -29,8 +29,8 @@ func (e exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 
 // link is the connection to the daemon.
 type link struct {
-	o     Options
-	files []*os.File
+	o                Options
+	in, out, capsule *os.File
 
 	mu     sync.Mutex // guards conn and closed
 	conn   *net.UnixConn
@@ -39,9 +39,9 @@ type link struct {
 	lines *bufio.Reader // of conn; one for head and lines, so that none is lost between
 }
 
-// attach finds or starts a daemon and hands the files over. It returns when the
-// daemon has said that it took them.
-func (l *link) attach(ctx context.Context) error {
+// attach finds a daemon, or starts one if it may, and hands the files over. It
+// returns when the daemon has said that it took them.
+func (l *link) attach(ctx context.Context, start bool) error {
 	rt, err := socket.OpenRuntime(l.o.Dirs.Runtime, true)
 	if err != nil {
 		return err
@@ -49,7 +49,11 @@ func (l *link) attach(ctx context.Context) error {
 	defer rt.Close()
 	const attempts = 3 // a daemon that dies of us must not be started for ever
 	for i := 1; ; i++ {
-		conn, err := l.o.connect(ctx, rt)
+		connect := l.o.connect
+		if !start {
+			connect = func(context.Context, *socket.Runtime) (*net.UnixConn, error) { return rt.Dial(socket.Attach) }
+		}
+		conn, err := connect(ctx, rt)
 		if err != nil {
 			return err
 		}
@@ -74,7 +78,7 @@ func (l *link) handOver() error {
 	if err := l.hello(); err != nil {
 		return gone(err)
 	}
-	if err := socket.SendFiles(l.conn, l.files...); err != nil {
+	if err := socket.SendFiles(l.conn, l.in, l.out, l.capsule); err != nil {
 		return gone(err)
 	}
 	for {
@@ -89,25 +93,6 @@ func (l *link) handOver() error {
 			return exit(*line.End)
 		case line.Drain:
 			return errGone
-		}
-	}
-}
-
-// sleep is what a shim does for nearly all of its life.
-func (l *link) sleep() (int, error) {
-	for {
-		line, err := l.next()
-		switch {
-		case line.Drain || gone(err) == errGone:
-			return 1, &fault{
-				msg:  "the daemon ended; this connection ends with it",
-				hint: "reconnect this server in the host, or start the host again",
-				err:  errGone,
-			}
-		case err != nil:
-			return 1, err
-		case line.End != nil:
-			return *line.End, nil
 		}
 	}
 }

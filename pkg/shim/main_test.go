@@ -171,6 +171,7 @@ type served struct {
 	request *http.Request
 	hello   []byte
 	in, out *os.File
+	capsule *os.File
 }
 
 func (s *served) say(lines ...string) {
@@ -198,7 +199,7 @@ func serve(l net.Listener, f func(*served)) {
 			s.say(fmt.Sprintf(`{"stderr":%q}`, err.Error()), `{"end":9}`)
 			return
 		}
-		s.in, s.out = files[0], files[1]
+		s.in, s.out, s.capsule = files[0], files[1], files[2]
 		f(s)
 	})
 }
@@ -225,6 +226,14 @@ func echo(s *served) {
 // listening is a daemon in this process; it ends with the test.
 func listening(t *testing.T, d place.Dirs) net.Listener {
 	t.Helper()
+	l, leave := resident(t, d)
+	t.Cleanup(leave)
+	return l
+}
+
+// resident is a daemon in this process, and how it leaves.
+func resident(t *testing.T, d place.Dirs) (l net.Listener, leave func()) {
+	t.Helper()
 	rt, err := socket.OpenRuntime(d.Runtime, true)
 	if err != nil {
 		t.Fatal(err)
@@ -233,16 +242,15 @@ func listening(t *testing.T, d place.Dirs) net.Listener {
 	if !held {
 		t.Fatalf("daemon lock: held %v, %v", held, err)
 	}
-	l, err := rt.Listen(socket.Attach)
+	l, err = rt.Listen(socket.Attach)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	return l, func() {
 		l.Close()
 		unlock()
 		rt.Close()
-	})
-	return l
+	}
 }
 
 // environment is a Getenv of pairs.

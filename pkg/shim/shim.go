@@ -85,10 +85,10 @@ func run(ctx context.Context, o Options) (int, error) {
 	}
 	defer capsule.Close()
 
-	l := &link{o: o, files: []*os.File{in.handed, out.handed, capsule}}
+	l := &link{o: o, in: in.handed, out: out.handed, capsule: capsule}
 	defer l.close()
 	defer context.AfterFunc(ctx, l.close)()
-	if err := l.attach(ctx); err != nil {
+	if err := l.attach(ctx, true); err != nil {
 		if code, ok := errors.AsType[exit](err); ok {
 			return int(code), nil
 		}
@@ -97,7 +97,7 @@ func run(ctx context.Context, o Options) (int, error) {
 	in.start()
 	out.start()
 	sleepLight()
-	code, err := l.sleep()
+	code, err := l.stay(ctx)
 	l.close() // the daemon lets go of our pipes now, if it has not yet
 	out.wait(ctx)
 	return code, err

@@ -17,8 +17,22 @@ const (
 	headerSize     = len(capsuleMagic) + 8
 )
 
+// CapsuleOpenAt is where in the header a daemon says, as a little-endian uint32,
+// how many of the host's lines it has not dealt with.
+const CapsuleOpenAt = 44
+
+// OpenLines is that number, for the shim: with none open, nobody waits for the
+// next daemon.
+func OpenLines(f *os.File) int {
+	var n [4]byte
+	if _, err := f.ReadAt(n[:], CapsuleOpenAt); err != nil {
+		return 0
+	}
+	return int(binary.LittleEndian.Uint32(n[:]))
+}
+
 // NewCapsule makes the file that lives as long as the shim: the third
-// descriptor of the hand-over. It holds its header and nothing else yet.
+// descriptor of the hand-over. Package capsule says what daemons keep in it.
 func NewCapsule() (*os.File, error) {
 	f, err := newCapsuleFile()
 	if err != nil {

@@ -15,9 +15,10 @@ var ErrFull = errors.New("too much waits to be written")
 // copied and written by a goroutine of the Writer's own, in order. The goroutine
 // lives only while something waits.
 type Writer struct {
-	w   io.Writer
-	max int
-	wg  sync.WaitGroup // the drain
+	w       io.Writer
+	max     int
+	writing func(bool)     // see OnWriting
+	wg      sync.WaitGroup // the drain
 
 	mu      sync.Mutex // guards what follows; held over a write only when that cannot block
 	try     tryWrite
@@ -37,10 +38,15 @@ func NewWriter(w io.Writer, maxQueued int) *Writer {
 	if maxQueued <= 0 {
 		maxQueued = MaxLine
 	}
-	sw := &Writer{w: w, max: maxQueued, done: make(chan struct{})}
+	sw := &Writer{w: w, max: maxQueued, writing: func(bool) {}, done: make(chan struct{})}
 	sw.try.init(w)
 	return sw
 }
+
+// OnWriting has f told when writing begins and when all that was to be written is:
+// a process that dies in between may leave half a line. It is called before the
+// first Write, and f must not block.
+func (w *Writer) OnWriting(f func(now bool)) { w.writing = f }
 
 // Write takes one or more whole lines, newline included. It never blocks. It
 // returns ErrFull when something waits already and they do not fit in the queue
@@ -58,13 +64,16 @@ func (w *Writer) Write(lines []byte) error {
 		return ErrFull
 	}
 	if waiting == 0 && !w.busy {
+		w.writing(true)
 		n, err := w.try.write(lines)
 		if err != nil {
 			w.failLocked(err)
 			return err
 		}
 		w.wroteLocked(lines[:n])
-		lines = lines[n:]
+		if lines = lines[n:]; len(lines) == 0 {
+			w.writing(false)
+		}
 	}
 	if len(lines) > 0 {
 		w.queue = append(w.queue, lines...)
@@ -162,6 +171,9 @@ func (w *Writer) take(lines *[]byte) bool {
 	defer w.mu.Unlock()
 	if w.err != nil || len(w.queue) == 0 {
 		w.busy = false
+		if w.err == nil {
+			w.writing(false)
+		}
 		w.emptiedLocked()
 		if cap(w.queue) > usual {
 			w.queue = nil

@@ -1,0 +1,111 @@
+package session
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/dezren39/mcpx/pkg/wire"
+)
+
+// ErrDrained is what Serve returns after Drain: the daemon is going, the host is
+// not.
+var ErrDrained = errors.New("the daemon is going")
+
+// kept is what the capsule holds of a connection for the daemon that comes
+// after: what the host will not say again.
+type kept struct {
+	Protocol    string          `json:"protocol"`
+	Client      json.RawMessage `json:"client,omitempty"` // clientInfo
+	Roots       bool            `json:"roots,omitempty"`
+	ListChanged bool            `json:"listChanged,omitempty"`
+	Initialized bool            `json:"initialized,omitempty"`
+	Asks        []string        `json:"asks,omitempty"` // our requests that the host has not answered
+}
+
+// keep saves the connection's state. Needs c.mu. A client that says too much of
+// itself is a stranger to the next daemon.
+func (c *Conn) keep() {
+	if c.o.Keep == nil {
+		return
+	}
+	k := kept{
+		Protocol: c.host.protocol, Client: c.host.clientInfo, Roots: c.host.roots, ListChanged: c.host.listChanged,
+		Initialized: c.ready(), Asks: slices.Sorted(maps.Keys(c.asks)),
+	}
+	if c.save(k) != nil {
+		k.Client = nil
+		if err := c.save(k); err != nil {
+			c.o.Log.Warn("kept no state", "session", c.who.Session, "err", err)
+		}
+	}
+}
+
+func (c *Conn) save(k kept) error {
+	b, err := json.Marshal(k)
+	if err != nil {
+		return err
+	}
+	return c.o.Keep(b)
+}
+
+// resume takes up what a daemon before kept. The state is untrusted: it says
+// what the host said of itself and nothing that is believed of anybody.
+func (c *Conn) resume(state []byte) {
+	var k kept
+	if len(state) == 0 || json.Unmarshal(state, &k) != nil || k.Protocol == "" {
+		return
+	}
+	c.host = factsOf(k.Protocol, k.Client)
+	c.host.roots, c.host.listChanged = k.Roots, k.ListChanged
+	if k.Initialized {
+		c.once.Do(func() { close(c.initialized) })
+	}
+	c.orphans = k.Asks
+}
+
+// takeUp begins a connection that another daemon had: a half-written line is
+// ended, and questions that nobody waits for any more are taken back.
+func (c *Conn) takeUp() {
+	if c.o.MidWrite {
+		_ = c.out.Write([]byte("\n"))
+	}
+	for _, id := range c.orphans {
+		params, err := json.Marshal(map[string]string{"requestId": id, "reason": "the daemon that asked is gone"})
+		if err == nil {
+			c.send(wire.AppendNotification(nil, "notifications/cancelled", params))
+		}
+	}
+	c.orphans = nil
+	c.mu.Lock()
+	c.keep()
+	c.mu.Unlock()
+}
+
+// again reports whether a request may be answered a second time: it acts on
+// nothing (design D8).
+func again(method string) bool {
+	switch method {
+	case "initialize", "ping", "completion/complete":
+		return true
+	}
+	_, list := lists[method]
+	return list
+}
+
+// lost answers a request that a daemon that is gone may have handed on: it may
+// have run, so it is not sent again.
+func (c *Conn) lost(m *message) {
+	const reason = "the daemon was replaced while this request was in progress; whether it ran is not known"
+	c.refuse(m.Bytes(m.ID), codeInternal, fmt.Sprintf("server %q: %s", c.o.Hello.Server, reason), trouble{
+		reason: reason, hint: "look whether it had its effect before asking again",
+	})
+	c.done(m.mark)
+}
+
+// Drain makes Serve return ErrDrained: whoever calls it stops the reading, the
+// calls in flight get a moment to end, and what has no answer then is left for
+// the next daemon.
+func (c *Conn) Drain() { c.draining.Store(true) }

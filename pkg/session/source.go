@@ -1,0 +1,124 @@
+package session
+
+import (
+	"bytes"
+	"errors"
+	"io"
+
+	"github.com/dezren39/mcpx/pkg/capsule"
+	"github.com/dezren39/mcpx/pkg/stdio"
+	"github.com/dezren39/mcpx/pkg/wire"
+)
+
+// Source is where a host's lines come from. *capsule.Capsule is one that
+// outlives the daemon.
+type Source interface {
+	// Next returns the next line; what it holds is valid until the next call.
+	Next() (capsule.Line, error)
+	// Done closes a line: what it asked for has been answered, and the answer
+	// has been written.
+	Done(mark int64)
+}
+
+// Stream is a source that nothing outlives.
+func Stream(r io.Reader) Source { return stream{stdio.NewReader(r, 0)} }
+
+type stream struct{ r *stdio.Reader }
+
+func (s stream) Next() (capsule.Line, error) {
+	line, err := s.r.Next()
+	return capsule.Line{Bytes: line}, err
+}
+
+func (stream) Done(int64) {}
+
+// message is one message of the host's.
+type message struct {
+	wire.Envelope
+	mark     int64 // of its line; 0 in a batch, whose line is closed by its last answer
+	replayed bool  // a daemon that is gone may have handed it on
+}
+
+// line handles one line of the host.
+func (c *Conn) line(l capsule.Line) {
+	if wire.IsBatch(l.Bytes) {
+		c.batch(l)
+		return
+	}
+	env, err := wire.Scan(l.Bytes)
+	if err != nil {
+		if bad, ok := errors.AsType[*wire.ScanError](err); ok && (bad.ID != nil || bad.Code == wire.CodeParse) {
+			c.send(refusal(bad)) // else it may be a notification or a response: those are never answered
+		}
+		c.dealt(l.Mark)
+		return
+	}
+	c.message(&message{env, l.Mark, l.Replayed})
+}
+
+// message routes one message. What it hands on outlives the line only as a copy.
+func (c *Conn) message(m *message) {
+	switch m.Kind {
+	case wire.Result, wire.Error:
+		c.answered(&m.Envelope)
+		c.dealt(m.mark)
+	case wire.Notification:
+		if !c.notification(m) {
+			c.dealt(m.mark)
+		}
+	case wire.Request:
+		c.request(m)
+	}
+}
+
+// dealt closes a line of the source once all that was sent before is written:
+// what a slow host has not got yet, the next daemon has to answer. A connection
+// that has been closed answers nothing any more, so its lines stay open.
+func (c *Conn) dealt(mark int64) {
+	if mark == 0 || c.life.Err() != nil {
+		return
+	}
+	if c.out.Queued() == 0 {
+		c.source.Done(mark)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.unsettled = append(c.unsettled, mark)
+	if len(c.unsettled) == 1 {
+		c.start(c.dealtLater)
+	}
+}
+
+// dealtLater closes them as the host reads.
+func (c *Conn) dealtLater() {
+	for {
+		select {
+		case <-c.out.Drained():
+		case <-c.life.Done():
+			return
+		}
+		if c.out.Err() != nil {
+			return
+		}
+		c.mu.Lock()
+		settled := c.unsettled
+		if c.out.Queued() > 0 { // more was sent meanwhile, and perhaps more settled
+			c.mu.Unlock()
+			continue
+		}
+		c.unsettled = nil
+		c.mu.Unlock()
+		for _, mark := range settled {
+			c.source.Done(mark)
+		}
+		return
+	}
+}
+
+// clone is a message on a line of its own.
+func (m *message) clone() message {
+	own := *m
+	own.Line = bytes.Clone(m.Line)
+	return own
+}
