@@ -84,7 +84,7 @@ func stopDaemons(t *testing.T, workDir string) {
 }
 
 // cmdMasked rewrites a file in place, so that whole messages can be compared:
-// the work directory becomes $WORK and what varies from run to run is named.
+// the work directory becomes $WORK, the user $UID, and what else varies is named.
 //
 //	masked FILE [TEXT NAME]...
 func cmdMasked(ts *testscript.TestScript, neg bool, args []string) {
@@ -92,6 +92,7 @@ func cmdMasked(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: masked FILE [TEXT NAME]...")
 	}
 	text := strings.ReplaceAll(ts.ReadFile(args[0]), ts.Getenv("WORK"), "$WORK")
+	text = strings.ReplaceAll(text, "owner uid "+strconv.Itoa(os.Getuid())+",", "owner uid $UID,")
 	for i := 1; i < len(args); i += 2 {
 		text = strings.ReplaceAll(text, args[i], args[i+1])
 	}
