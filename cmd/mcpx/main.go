@@ -51,7 +51,7 @@ func run(ctx context.Context, args []string, p *program) int {
 func newRoot(p *program) *cli.Command {
 	return rootOf(p,
 		connectCommand(p), daemonCommand(p), demoCommand(p), demoServerCommand(p),
-		statusCommand(p), explainCommand(p), configCommand(p), checkCommand(p), logsCommand(p), versionCommand(p),
+		statusCommand(p), explainCommand(p), configCommand(p), checkCommand(p), doctorCommand(p), logsCommand(p), versionCommand(p),
 		trustCommand(p), untrustCommand(p), restartCommand(p), stopCommand(p), reloadCommand(p),
 		completionCommand(p), completeCommand(p), helpCommand(p))
 }

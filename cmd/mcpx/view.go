@@ -45,16 +45,21 @@ func (p *program) loader(c *cli.Command) (*source.Loader, place.Dirs, error) {
 }
 
 func (p *program) view(ctx context.Context, c *cli.Command) (*view, error) {
+	v, _, err := p.viewAndLoader(ctx, c)
+	return v, err
+}
+
+func (p *program) viewAndLoader(ctx context.Context, c *cli.Command) (*view, *source.Loader, error) {
 	loader, dirs, err := p.loader(c)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	cc, err := p.caller(c)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	cc.Git = gitwhere.Locate(ctx, cc.Cwd, gitwhere.Options{})
-	return &view{dirs: dirs, cfg: loader.View(cc.Cwd), cc: cc}, nil
+	return &view{dirs: dirs, cfg: loader.View(cc.Cwd), cc: cc}, loader, nil
 }
 
 // caller is who asks and from where, as a session opened here would be seen.

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/dezren39/mcpx/pkg/api"
+	"github.com/dezren39/mcpx/pkg/source"
+)
+
+// level is how much a finding matters: one that fails makes doctor exit with 1.
+type level string
+
+const (
+	levelOK   level = "ok"
+	levelWarn level = "warn"
+	levelFail level = "fail"
+)
+
+// finding is one thing that was looked at.
+type finding struct {
+	Level   level  `json:"level"`
+	About   string `json:"about"`
+	Message string `json:"message"`
+	Fix     string `json:"fix"`
+}
+
+// facts are all that doctor judges by; what they come to is diagnose's.
+type facts struct {
+	version string
+	home    string
+	runtime string      // directory
+	sockets error       // what is wrong with that directory
+	absent  bool        // it is not there yet
+	daemon  *api.Status // nil: none runs, or it cannot be asked
+	asked   error       // why it cannot
+
+	files    []string // of the config seen from here
+	problems []api.Problem
+	other    bool // the daemon reads another config
+	servers  []serverFacts
+	projects []source.Project
+
+	autostart      string // the program that connect would start
+	autostartKept  bool   // nobody else can replace it
+	autostartError error
+
+	git     string   // "" when it is not on the PATH
+	ignored []string // XDG variables that mcpx connect does not go by
+	bypass  []bypass
+}
+
+// serverFacts are what a start of one server would find.
+type serverFacts struct {
+	name        string
+	aside       string // why there is no program to look for: a remote, disabled
+	planned     error  // it cannot start from here
+	program     string
+	missing     error  // the program was not found, and where it was looked for
+	elsewhere   string // where this shell would find it
+	interpreter string // what its first line names and is not there
+}
+
+// bypass is a host's entry that starts one of our servers without mcpx.
+type bypass struct{ host, file, entry, instead string }
+
+// diagnose says what is right and what is not, and how to mend it. Pure.
+func diagnose(f facts) []finding {
+	found := []finding{f.daemonFinding(), f.socketFinding()}
+	found = append(found, f.programFinding())
+	found = append(found, f.configFindings()...)
+	found = append(found, f.projectFindings()...)
+	for _, s := range f.servers {
+		found = append(found, f.serverFinding(s))
+	}
+	found = append(found, f.instanceFindings()...)
+	for _, b := range f.bypass {
+		found = append(found, finding{levelWarn, b.host, fmt.Sprintf("%s starts %s without mcpx", tilde(b.file, f.home), b.entry), b.instead})
+	}
+	for _, name := range f.ignored {
+		found = append(found, finding{levelWarn, name, "is set, and mcpx connect does not go by it: hosts would find different daemons",
+			"keep mcpx's files below HOME; only a daemon started by hand or a service reads XDG variables"})
+	}
+	if f.git == "" {
+		found = append(found, finding{levelWarn, "git", "is not on the PATH: repositories of a format mcpx does not read itself cannot be told apart", "install git"})
+	} else {
+		found = append(found, finding{levelOK, "git", f.git, ""})
+	}
+	return found
+}
+
+func (f facts) daemonFinding() finding {
+	d := finding{levelOK, "daemon", "none runs: the first mcpx connect starts it", ""}
+	switch {
+	case f.daemon == nil && f.asked != nil:
+		return finding{levelFail, "daemon", "cannot be asked: " + f.asked.Error(), firstOf(hintOf(f.asked), "mcpx stop, then connect again")}
+	case f.daemon == nil:
+		return d
+	}
+	how, again := "started by connect", "mcpx stop   (the next connect starts it again)"
+	if f.daemon.Daemon.Supervised {
+		how, again = "run by a service", "restart the service: systemctl --user restart mcpx"
+	}
+	if v := f.daemon.Daemon.Version; v != f.version {
+		return finding{levelWarn, "daemon", fmt.Sprintf("%s, pid %d, %s; this program is %s", v, f.daemon.Daemon.PID, how, f.version), again}
+	}
+	d.Message = fmt.Sprintf("%s, same as this program, pid %d, %s", f.version, f.daemon.Daemon.PID, how)
+	return d
+}
+
+func (f facts) socketFinding() finding {
+	switch {
+	case f.sockets != nil:
+		return finding{levelFail, "sockets", f.sockets.Error(), hintOf(f.sockets)}
+	case f.absent:
+		return finding{levelOK, "sockets", tilde(f.runtime, f.home) + ", made when a daemon starts", ""}
+	}
+	return finding{levelOK, "sockets", tilde(f.runtime, f.home) + ", yours alone", ""}
+}
+
+func (f facts) programFinding() finding {
+	switch {
+	case f.autostartError != nil:
+		return finding{levelFail, "autostart", f.autostartError.Error(), hintOf(f.autostartError)}
+	case !f.autostartKept:
+		return finding{levelWarn, "autostart", tilde(f.autostart, f.home) + " can be replaced by others than you and root",
+			"chmod go-w the file and its directory, or install mcpx elsewhere"}
+	}
+	return finding{levelOK, "autostart", tilde(f.autostart, f.home), ""}
+}
+
+func (f facts) configFindings() []finding {
+	var found []finding
+	for _, p := range f.problems {
+		l := levelFail
+		if p.Warning {
+			l = levelWarn
+		}
+		found = append(found, finding{l, firstOf(p.Server, "config"), problemLine(false, tilde(p.Where, f.home), p.Field, p.Message), p.Hint})
+	}
+	switch {
+	case len(f.files) == 0 && len(found) == 0:
+		return []finding{{levelWarn, "config", "no server is configured yet", "mcpx import shows what your hosts start today; mcpx demo works without"}}
+	case len(found) == 0:
+		found = append(found, finding{levelOK, "config", fmt.Sprintf("%s, %s", plural(len(f.servers), "server", "servers"), plural(len(f.files), "file", "files")), ""})
+	}
+	if f.other {
+		found = append(found, finding{levelWarn, "config", "the daemon that runs reads another one: " + strings.Join(f.daemon.Daemon.Config, " "),
+			"mcpx stop   (a daemon started by connect reads your own files)"})
+	}
+	return found
+}
+
+func (f facts) projectFindings() []finding {
+	var found []finding
+	for _, p := range f.projects {
+		name := tilde(p.Path, f.home)
+		switch {
+		case p.Problem != nil: // stands among the problems
+		case p.Trusted:
+			found = append(found, finding{levelOK, "trust", name, ""})
+		case p.Changed:
+			found = append(found, finding{levelWarn, "trust", name + " changed since you trusted it, or a program it names did: its servers are off", "look at it, then: mcpx trust " + quote(p.Path)})
+		default:
+			found = append(found, finding{levelWarn, "trust", name + " is not trusted: its servers are off", "look at it, then: mcpx trust " + quote(p.Path)})
+		}
+	}
+	return found
+}
+
+func (f facts) serverFinding(s serverFacts) finding {
+	switch {
+	case s.aside != "":
+		return finding{levelOK, s.name, s.aside, ""}
+	case s.planned != nil:
+		return finding{levelWarn, s.name, "cannot start from here: " + s.planned.Error(), hintOf(s.planned)}
+	case s.missing != nil:
+		fix := hintOf(s.missing)
+		if s.elsewhere != "" {
+			fix = fmt.Sprintf("this shell finds %s: name %s in daemon.path (in Nix: service.path), or write the whole path", s.elsewhere, filepath.Dir(s.elsewhere))
+		}
+		return finding{levelFail, s.name, s.missing.Error(), firstOf(fix, "mend command, or install the program")}
+	case s.interpreter != "":
+		return finding{levelFail, s.name, fmt.Sprintf("%s is a script for %s", s.program, s.interpreter), "install what its first line names, or mend that line"}
+	}
+	return finding{levelOK, s.name, tilde(s.program, f.home), ""}
+}
+
+// instanceFindings are the processes that do not do what they should.
+func (f facts) instanceFindings() []finding {
+	if f.daemon == nil {
+		return nil
+	}
+	var found []finding
+	for _, in := range f.daemon.Instances {
+		if !slices.Contains([]string{"backing-off", "failed", "list-failed"}, in.State) {
+			continue
+		}
+		found = append(found, finding{levelFail, in.Server, strings.ReplaceAll(in.State, "-", " ") + ": " + firstOf(in.Reason, in.LastError, "no reason given"),
+			"run it by hand: mcpx explain " + quote(in.Server) + " --shell; its last words: mcpx logs " + quote(in.Server)})
+	}
+	return found
+}
