@@ -156,9 +156,10 @@ func FuzzOver(f *testing.F) {
 		if diff := cmp.Diff(len(over.RawFile().Servers), len(again.Names())); diff != "" {
 			t.Fatalf("servers were lost (-want +got):\n%s", diff)
 		}
-		for _, s := range Strings("s", shared) {
-			if s.At.Line < 1 || s.At.Col < 1 {
-				t.Fatalf("a string without a place: %+v", s)
+		nodes, _ := Nodes("s", shared)
+		for _, n := range nodes {
+			if n.At.Line < 1 || n.At.Col < 1 {
+				t.Fatalf("a value without a place: %+v", n)
 			}
 		}
 	})

@@ -104,7 +104,7 @@ func (f *File) read(d *decoder, root hujson.Value) {
 // foreignTopKey warns of a key that looks like one of ours; the rest belongs to
 // other hosts.
 func (d *decoder) foreignTopKey(m hujson.ObjectMember, ours []string) {
-	if k := didYouMean(nameOf(m), ours); k != "" {
+	if k := DidYouMean(nameOf(m), ours); k != "" {
 		d.report(m.Name.StartOffset, nameOf(m), fault{msg: "unknown key", hint: "did you mean " + k + "?", warn: true})
 	}
 }

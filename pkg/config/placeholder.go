@@ -105,7 +105,7 @@ func isAlnum(c byte) bool {
 }
 
 func placeholderHint(name string) string {
-	if k := didYouMean(name, []string{"root", "cwd"}); k != "" {
+	if k := DidYouMean(name, []string{"root", "cwd"}); k != "" {
 		return "did you mean " + opener + k + "}?"
 	}
 	return "there are ${mcpx.root} and ${mcpx.cwd}"

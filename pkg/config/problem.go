@@ -61,7 +61,12 @@ func (ps Problems) InOrder() Problems {
 			cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col),
 			cmp.Compare(a.Server, b.Server), cmp.Compare(a.Field, b.Field))
 	})
-	return slices.Compact(ps)
+	said := map[Problem]bool{}
+	return slices.DeleteFunc(ps, func(p Problem) bool {
+		twice := said[p]
+		said[p] = true
+		return twice
+	})
 }
 
 // spot is where a problem is: what report needs beside what is wrong.

@@ -43,27 +43,3 @@ func TestSecretArgs(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
-
-func TestStringsAreAllThatAreWritten(t *testing.T) {
-	text := "{ // c\n" + `"mcpServers": {"a": {"args": ["x", 1], "env": {"K.L": "v"}, "icon": {"src": "i"}}, "a": {"command": "again"}},` +
-		"\n" + `"daemon": {"path": ["p"]}, "other": "o"}`
-	want := []Text{
-		{"a", "args[0]", "x", Origin{"f", 2, 31}},
-		{"a", "env.K.L", "v", Origin{"f", 2, 55}},
-		{"a", "icon.src", "i", Origin{"f", 2, 77}},
-		{"a", "command", "again", Origin{"f", 2, 101}},
-		{"", "daemon.path[0]", "p", Origin{"f", 3, 21}},
-		{"", "other", "o", Origin{"f", 3, 37}},
-	}
-	got := Strings("f", []byte(text))
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	var names []string
-	for _, s := range got {
-		names = append(names, s.Key())
-	}
-	if diff := cmp.Diff([]string{"args", "K.L", "src", "command", "path", "other"}, names); diff != "" {
-		t.Errorf("keys (-want +got):\n%s", diff)
-	}
-}

@@ -35,7 +35,7 @@ func (d *decoder) foreignServerKey(m hujson.ObjectMember, block, known []string)
 		})
 		return
 	}
-	if k := didYouMean(name, known); k != "" {
+	if k := DidYouMean(name, known); k != "" {
 		d.slips[k] = len(d.problems)
 		d.report(m.Name.StartOffset, name, fault{msg: "unknown key", hint: "did you mean " + k + "?", warn: true})
 	}
@@ -125,7 +125,7 @@ func (d *decoder) checkValues(s *RawServer) {
 			continue
 		}
 		d.checkPlaceholders(field, v)
-		if strings.HasPrefix(v, "~/") && !strings.HasPrefix(field, "mcpx.") && !strings.HasPrefix(field, "headers.") {
+		if (strings.HasPrefix(v, "~/") || strings.Contains(v, "=~/")) && !strings.HasPrefix(field, "mcpx.") && !strings.HasPrefix(field, "headers.") {
 			d.reportAt(field, fault{msg: "~ is passed as it stands", hint: "write the directory out", warn: true})
 		}
 	}

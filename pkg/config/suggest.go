@@ -2,9 +2,9 @@ package config
 
 import "strings"
 
-// didYouMean is the known word that name is most likely a slip of, "" when
+// DidYouMean is the known word that name is most likely a slip of, "" when
 // none is near: a third of its length, but two slips at most.
-func didYouMean(name string, known []string) string {
+func DidYouMean(name string, known []string) string {
 	best, nearest := "", 3
 	for _, k := range known {
 		limit := min(2, max(1, len(k)/3))
@@ -45,7 +45,7 @@ func slips(a, b string) int {
 
 // hintFor turns a guess into a hint, and offers the whole list without one.
 func hintFor(name string, known []string) string {
-	if k := didYouMean(name, known); k != "" {
+	if k := DidYouMean(name, known); k != "" {
 		return "did you mean " + k + "?"
 	}
 	return "known here: " + strings.Join(known, ", ")

@@ -16,8 +16,8 @@ func TestDidYouMean(t *testing.T) {
 		"":           "",
 		"commandant": "",
 	} {
-		if got := didYouMean(in, known); got != want {
-			t.Errorf("didYouMean(%q) = %q, want %q", in, got, want)
+		if got := DidYouMean(in, known); got != want {
+			t.Errorf("DidYouMean(%q) = %q, want %q", in, got, want)
 		}
 	}
 }

@@ -7,36 +7,45 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// Text is one string of a file and where it stands.
-type Text struct {
+// Node is one value of a file and where it stands.
+type Node struct {
 	Server string // whose entry it is in; "" outside mcpServers
 	Field  string // as in Problem.Field: "args[1]", "mcpx.secrets.KEY.file"
-	Value  string
+	Kind   byte   // the first character of its kind: { [ " 0 t f n
+	Value  string // of a string, unquoted; as written of a number, true, false and null
 	At     Origin
 }
 
-// Strings are all string values of a file as they are written: those of entries
-// with errors, of keys set twice and of other hosts' keys, too. A file that does
-// not parse has none.
-func Strings(path string, data []byte) []Text {
+// Nodes are all values of a JSONC file in the order they are written: those of
+// entries with errors, of keys set twice and of other hosts' keys, too. The
+// Problem says where the file does not parse.
+func Nodes(path string, data []byte) ([]Node, *Problem) {
 	t := newText(path, data)
 	root, p := t.tree()
 	if p != nil {
-		return nil
+		return nil, p
 	}
 	w := walker{text: t}
 	w.walk(root, "")
-	return w.found
+	return w.found, nil
 }
 
-// walker gathers the strings below a value.
+// walker gathers the values below one.
 type walker struct {
 	text   *text
 	server string
-	found  []Text
+	found  []Node
 }
 
 func (w *walker) walk(v hujson.Value, field string) {
+	n := Node{Server: w.server, Field: field, Kind: byte(v.Value.Kind()), At: w.text.origin(v.StartOffset)}
+	if x, ok := v.Value.(hujson.Literal); ok {
+		n.Value = string(x)
+		if n.Kind == '"' {
+			n.Value = x.String()
+		}
+	}
+	w.found = append(w.found, n)
 	switch x := v.Value.(type) {
 	case *hujson.Object:
 		for _, m := range x.Members {
@@ -52,17 +61,13 @@ func (w *walker) walk(v hujson.Value, field string) {
 		for i, e := range x.Elements {
 			w.walk(e, fmt.Sprintf("%s[%d]", field, i))
 		}
-	case hujson.Literal:
-		if x.Kind() == '"' {
-			w.found = append(w.found, Text{w.server, field, x.String(), w.text.origin(v.StartOffset)})
-		}
 	}
 }
 
 // Key is the last name of a field path: "API_KEY" of "env.API_KEY", "args" of
 // "args[1]".
-func (t Text) Key() string {
-	field := t.Field
+func (n Node) Key() string {
+	field := n.Field
 	if i := strings.IndexByte(field, '['); i >= 0 {
 		field = field[:i]
 	}
