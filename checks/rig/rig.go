@@ -71,10 +71,14 @@ func (r *Rig) end(short string) {
 			r.T.Errorf("process %d outlives the daemon: %v", pid, err)
 		}
 	}
-	if r.T.Failed() {
-		if log, err := os.ReadFile(filepath.Join(r.Home, ".local/state/mcpx/daemon.log")); err == nil {
-			r.T.Logf("daemon.log:\n%s", log)
+	log, _ := os.ReadFile(filepath.Join(r.Home, ".local/state/mcpx/daemon.log")) // there is none if no daemon was started
+	for _, bad := range []string{"DATA RACE", "panic: ", "goroutine 1 "} {
+		if bytes.Contains(log, []byte(bad)) {
+			r.T.Errorf("daemon.log has %q", bad)
 		}
+	}
+	if r.T.Failed() {
+		r.T.Logf("daemon.log:\n%s", log)
 	}
 	if err := os.RemoveAll(short); err != nil {
 		r.T.Error(err)
