@@ -26,9 +26,9 @@ const maxLines = 400
 // layers is the order of packages, lowest first: a package may import only what
 // stands in a lower row, or, within "pure", what stands to its left.
 var layers = [][]string{
-	{"scope", "roots", "wire", "era", "config", "visibility", "spawn", "roof", "hostfile", "render"}, // pure
+	{"scope", "roots", "wire", "era", "config", "visibility", "spawn", "roof", "hostfile", "render", "adopt"}, // pure
 	{"canon", "place", "proc", "socket", "state", "stdio", "capsule", "api"},                         // leaf
-	{"gitwhere"}, {"source"}, {"child"}, {"upstream"}, {"mux"}, {"pool"}, {"registry"}, {"session"},
+	{"gitwhere"}, {"source"}, {"fleet"}, {"child"}, {"upstream"}, {"mux"}, {"pool"}, {"registry"}, {"session"},
 	{"front", "page"}, {"daemon"}, {"shim"}, {"demo"},
 }
 

@@ -26,7 +26,8 @@ func newManifest(in Input, files map[string][]byte) Manifest {
 	return m
 }
 
-func (m Manifest) encode() []byte { return canonical(m) }
+// Encode is the manifest as it is written.
+func (m Manifest) Encode() []byte { return canonical(m) }
 
 // ParseManifest reads a manifest; ok is false for anything else.
 func ParseManifest(data []byte) (m Manifest, ok bool) {

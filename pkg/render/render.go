@@ -119,7 +119,7 @@ func (f fleet) files() map[string][]byte {
 		h, _ := hostfile.Named(name) // a check
 		out[path.Join("hosts", h.Name, h.File)] = hostEntries(h, over, m.RuntimeDir)
 	}
-	out[ManifestName] = newManifest(f.in, out).encode()
+	out[ManifestName] = newManifest(f.in, out).Encode()
 	return out
 }
 
