@@ -78,7 +78,7 @@ func TestAReloadEndsTheOldAndStartsTheNew(t *testing.T) { // design D17
 	call := start(h, "slow", 300)
 	r.Write(filepath.Join(r.Home, ".config/mcpx/config.json"), config(map[string]string{"srv": `"args": ["-name", "new"]`, "other": `"args": [], "mcpx": {"max": 2, "callTimeout": "9s"}`}))
 	r.Mcpx("reload")
-	if m := <-h.Notes; m.Method != "notifications/tools/list_changed" {
+	if m := h.Note("the reload's"); m.Method != "notifications/tools/list_changed" {
 		t.Errorf("after the reload the host got %s", m.Line)
 	}
 	if got := whoami(t, h); got.PID == old.PID || !slices.Contains(got.Argv, "new") {

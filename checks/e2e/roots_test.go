@@ -3,10 +3,12 @@ package e2e
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"testing"
 
 	"github.com/dezren39/mcpx/checks/rig"
+	"github.com/dezren39/mcpx/pkg/api"
 )
 
 // movable is a host whose answer to roots/list can change.
@@ -34,12 +36,15 @@ func TestASilentMoveReachesTheOtherCheckout(t *testing.T) {
 	if first.Cwd != main || second.Cwd != linked {
 		t.Errorf("the calls were answered in %s and %s, want %s and %s", first.Cwd, second.Cwd, main, linked)
 	}
-	for _, in := range r.Instances("tree") {
-		if want := map[string]int{main: 0, linked: 1}[in.Root]; in.Leases != 0 || in.Sessions != want {
-			t.Errorf("%s: %d leases and %d sessions, want none and %d", in.Root, in.Leases, in.Sessions, want)
+	st := r.Until("no lease is held", func(s api.Status) bool {
+		return !slices.ContainsFunc(s.Instances, func(in instance) bool { return in.Leases > 0 })
+	})
+	for _, in := range rig.Of(st, "tree") {
+		if want := map[string]int{main: 0, linked: 1}[in.Root]; in.Sessions != want {
+			t.Errorf("%s: %d sessions, want %d", in.Root, in.Sessions, want)
 		}
 	}
-	if s := r.Status().Sessions; len(s) != 1 || s[0].Cwd.Path != linked || s[0].Cwd.Origin != "roots" {
+	if s := st.Sessions; len(s) != 1 || s[0].Cwd.Path != linked || s[0].Cwd.Origin != "roots" {
 		t.Errorf("status: the session is %+v, want it in %s by its roots", s, linked)
 	}
 }
@@ -67,10 +72,7 @@ func start(h *rig.Host, name string, ms int) <-chan rig.Message {
 	id := fmt.Sprintf("%q", name)
 	answer := h.Expect(id)
 	h.Send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"progress","arguments":{"n":1,"ms":%d,"text":%q},"_meta":{"progressToken":%s}}}`, id, ms, name, id))
-	for m := range h.Notes {
-		if m.Method == "notifications/progress" {
-			return answer
-		}
+	for h.Note("the progress of a call").Method != "notifications/progress" {
 	}
 	return answer
 }

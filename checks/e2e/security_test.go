@@ -93,7 +93,7 @@ func TestAnUntrustedFileChangesNothing(t *testing.T) { // threats T5, T6
 	if out := r.Elsewhere("trust", "--yes", file); !strings.Contains(out, "trusted") {
 		t.Errorf("trust by a person elsewhere: %s", out)
 	}
-	if m := <-theirs.Notes; m.Method != "notifications/tools/list_changed" {
+	if m := theirs.Note("the trust's"); m.Method != "notifications/tools/list_changed" {
 		t.Errorf("after the trust the host got %s", m.Line)
 	}
 	theirs.Call("echo", nil)

@@ -180,6 +180,12 @@ func (h *Host) Await(ch <-chan Message, what string) Message {
 	return Message{}
 }
 
+// Note waits for the next notification.
+func (h *Host) Note(what string) Message {
+	h.T.Helper()
+	return h.Await(h.Notes, what)
+}
+
 // Open shakes hands and returns the result of initialize.
 func (h *Host) Open() json.RawMessage {
 	h.T.Helper()
