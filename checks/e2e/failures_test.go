@@ -179,6 +179,7 @@ func TestAHostThatIsKilledLeavesNothing(t *testing.T) { // report F7
 	r.Until("the session is gone", func(s api.Status) bool {
 		return len(s.Sessions) == 0 && len(s.Instances) == 1 && s.Instances[0].Leases == 0
 	})
+	open(r, r.Home, "one").Call("echo", nil) // comes behind what was told before
 	if got := recorded(t, record, "notifications/cancelled"); len(got) != 1 {
 		t.Errorf("the server was told %d times that the call is over, want once", len(got))
 	}
