@@ -11,7 +11,8 @@ import (
 )
 
 // The scripts ask the program itself, so they never go out of date. Words are
-// handed over as arguments and never evaluated.
+// handed over as arguments and never evaluated. zsh runs the one that lies in its
+// $fpath as the function itself, on the first TAB, and sources any other.
 func completionScript(shell string) string {
 	switch shell {
 	case "bash":
@@ -28,7 +29,7 @@ _mcpx() {
   words_here=("${(@f)$(mcpx complete "${(@)words[2,CURRENT]}" 2>/dev/null)}")
   compadd -a words_here
 }
-compdef _mcpx mcpx
+if [[ $funcstack[1] == _mcpx ]]; then _mcpx; else compdef _mcpx mcpx; fi
 `
 	case "fish":
 		return `complete -c mcpx -f -a '(mcpx complete (commandline -opc)[2..] (commandline -ct) 2>/dev/null)'
