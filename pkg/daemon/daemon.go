@@ -181,10 +181,13 @@ func (d *Daemon) run(ctx context.Context) error {
 	began := time.Now()
 	d.notify("STOPPING=1\nSTATUS=stops its servers")
 	d.drain()
-	_ = attachHTTP.Close()
+	if d.o.Sockets == nil {
+		_ = attachHTTP.Close()
+	} // else who dials is told to come back: left waiting, systemd would start the next daemon for him
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Minute)
 	defer cancel()
 	err = d.servers.Close(bounded)
+	_ = attachHTTP.Close()
 	d.hangUp(controlHTTP) // last, so that a caller of stop sees the end when it is one
 	d.wg.Wait()
 	d.o.Log.Info("stopped daemon", "took", time.Since(began).Round(time.Millisecond))

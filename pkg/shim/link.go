@@ -51,7 +51,7 @@ func (l *link) attach(ctx context.Context, start bool) error {
 	for i := 1; ; i++ {
 		connect := l.o.connect
 		if !start {
-			connect = func(context.Context, *socket.Runtime) (*net.UnixConn, error) { return rt.Dial(socket.Attach) }
+			connect = lookFor
 		}
 		conn, err := connect(ctx, rt)
 		if err != nil {
@@ -70,6 +70,15 @@ func (l *link) attach(ctx context.Context, start bool) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// lookFor dials a daemon that runs. A dial without one would have systemd start
+// it, on a socket that systemd listens on.
+func lookFor(_ context.Context, rt *socket.Runtime) (*net.UnixConn, error) {
+	if !daemonElsewhere(rt) {
+		return nil, rt.NoDaemon(socket.Attach)
+	}
+	return rt.Dial(socket.Attach)
 }
 
 // handOver says hello, sends the files and waits for the daemon to take them.

@@ -69,7 +69,7 @@ func (l *link) again(ctx context.Context, orderly bool) error {
 		if _, end := errors.AsType[exit](err); err == nil || end || ctx.Err() != nil {
 			return err
 		}
-		if !start && errors.Is(err, socket.ErrNoDaemon) {
+		if !start && (errors.Is(err, socket.ErrNoDaemon) || errors.Is(err, errGone)) {
 			l.hostSays(time.Second)
 			wait = 0
 			continue

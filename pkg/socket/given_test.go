@@ -73,19 +73,27 @@ func TestTakenSocketIsServedAndLeftBehind(t *testing.T) {
 
 func TestTakeRefusesAStrangersConnections(t *testing.T) {
 	r := open(t)
+	r.peer = func(*net.UnixConn) (Peer, error) { return Peer{UID: r.uid + 1}, nil }
 	l, err := r.Take(Control, given(t, r.file(Control), 0o600))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.peer = func(*net.UnixConn) (Peer, error) { return Peer{UID: r.uid + 1}, nil }
+	accepted := make(chan error, 1)
+	go func() {
+		_, err := l.Accept()
+		accepted <- err
+	}()
 	c, err := r.connect(Control)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	go l.Accept() // ends with the listener
 	if n, err := c.Read(make([]byte, 1)); n != 0 || err == nil {
 		t.Errorf("a stranger read %d bytes, %v", n, err)
+	}
+	l.Close()
+	if err := <-accepted; err == nil {
+		t.Error("a stranger was accepted")
 	}
 }
 
@@ -140,6 +148,7 @@ func TestDaemonIsKnownByItsLock(t *testing.T) {
 // Whoever asks for a daemon must not keep one from starting.
 func TestAskingHindersNoStart(t *testing.T) {
 	r := open(t)
+	asker := openAt(t, r.Path())
 	stop := make(chan struct{})
 	done := make(chan struct{})
 	go func() {
@@ -149,9 +158,13 @@ func TestAskingHindersNoStart(t *testing.T) {
 			case <-stop:
 				return
 			default:
-				r.Daemon()
+				asker.Daemon()
 			}
 		}
+	}()
+	defer func() {
+		close(stop)
+		<-done
 	}()
 	for range 200 {
 		unlock, held, err := r.LockDaemon()
@@ -160,6 +173,4 @@ func TestAskingHindersNoStart(t *testing.T) {
 		}
 		unlock()
 	}
-	close(stop)
-	<-done
 }

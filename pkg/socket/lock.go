@@ -24,13 +24,12 @@ const (
 // everyone else asks Daemon.
 func (r *Runtime) LockDaemon() (unlock func(), held bool, err error) {
 	f, err := r.tryLock(daemonLock)
-	for range 100 { // whoever asks Daemon holds it for an instant
-		if f != nil || err != nil {
-			break
-		}
+	// Whoever asks Daemon holds it for an instant, which is no daemon.
+	for until := time.Now().Add(time.Second); f == nil && err == nil && time.Now().Before(until); {
 		if _, running, err := r.Daemon(); running || err != nil {
 			return nil, false, err
 		}
+		time.Sleep(100 * time.Microsecond)
 		f, err = r.tryLock(daemonLock)
 	}
 	if f == nil {
