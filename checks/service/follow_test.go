@@ -118,6 +118,11 @@ func TestGenerationSwitchIsTakenUpAndUnchangedServersStay(t *testing.T) {
 	if pid := pidOf(r, "a"); pid != pids["a"] {
 		t.Errorf("the unchanged server was pid %d and is %d", pids["a"], pid)
 	}
+	for said, want := range map[string]int{`"added server" server=c`: 2, `"changed server" server=b`: 4, `"removed server" server=gone`: 2} {
+		if got := strings.Count(r.Log(), said); got != want {
+			t.Errorf("the log has %s %d times, want %d:\n%s", said, got, want, r.Log())
+		}
+	}
 }
 
 func TestBrokenGenerationKeepsTheOldOneInForce(t *testing.T) {
@@ -142,5 +147,29 @@ func TestBrokenGenerationKeepsTheOldOneInForce(t *testing.T) {
 	}
 	if got := strings.Count(r.Log(), "found config problem"); got != 2 {
 		t.Errorf("the log names the problem %d times, want once for each of the two:\n%s", got, r.Log())
+	}
+}
+
+// A project's file that appears where a session stands, or above it, is seen.
+func TestFileThatAppearsAboveASessionIsSeen(t *testing.T) {
+	r := rig.New(t, mcpx, servers("a"))
+	dir := filepath.Join(r.Home, "src/shop/api")
+	r.Write(filepath.Join(dir, "file"), "")
+	h := r.Connect(dir, "a")
+	h.Open()
+	h.Call("echo", map[string]string{"text": "x"})
+	project := filepath.Join(r.Home, "src/shop/.mcpx.json")
+	for range 2 {
+		r.Write(project, "{}")
+		if err := os.Chmod(project, 0o666); err != nil { // which makes it a problem
+			t.Fatal(err)
+		}
+		until(t, r, "the project's file", func(s api.Status) bool {
+			return len(s.Problems) > 0 && strings.HasPrefix(s.Problems[0].Where, project)
+		})
+		if err := os.Remove(project); err != nil {
+			t.Fatal(err)
+		}
+		until(t, r, "its end", func(s api.Status) bool { return len(s.Problems) == 0 })
 	}
 }

@@ -122,6 +122,25 @@ func TestLookingDoesNotStartAService(t *testing.T) {
 	}
 }
 
+// Whoever used mcpx before the service was installed has a daemon already. It
+// sees that its sockets are no longer its own, and the service waits for it.
+func TestServiceTakesOverFromADaemonThatConnectStarted(t *testing.T) {
+	r := rig.New(t, mcpx, servers("one"))
+	h := r.Connect(r.Home, "one")
+	h.Open()
+	h.Call("echo", map[string]string{"text": "x"})
+	first := r.Status().Daemon.PID
+	u := install(t, r)
+	u.start()
+	u.says("READY=1")
+	if got := h.Call("echo", map[string]string{"text": "over"}); got != "over" {
+		t.Errorf("the connection that was open answered %q", got)
+	}
+	if d := r.Status().Daemon; d.PID == first || d.PID != u.daemon.Process.Pid || !d.Supervised {
+		t.Errorf("the daemon is %+v, want the service's", d)
+	}
+}
+
 // What only a login shell finds is missing for a service, and both the start and
 // doctor say where was searched (report O3).
 func TestMissingProgramIsNamedWithWhereItWasSearched(t *testing.T) {

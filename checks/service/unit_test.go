@@ -29,10 +29,11 @@ type unit struct {
 	errs   bytes.Buffer // of the daemon; to be read once it has ended
 }
 
-// install makes the sockets, and no daemon. The environment is a service's.
+// install makes the sockets, in the place of those that are there, and no
+// daemon. The environment is a service's.
 func install(t *testing.T, r *rig.Rig, env ...string) *unit {
 	t.Helper()
-	if err := os.Mkdir(r.Run, 0o700); err != nil {
+	if err := os.MkdirAll(r.Run, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	u := &unit{t: t, r: r, sockets: map[string]*net.UnixListener{}}
@@ -45,6 +46,9 @@ func install(t *testing.T, r *rig.Rig, env ...string) *unit {
 		"LISTEN_FDS=2", "LISTEN_FDNAMES=control:attach"}, env...)
 	for _, name := range []string{"attach", "control"} {
 		path := filepath.Join(r.Run, name+".sock")
+		if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
 		l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 		if err != nil {
 			t.Fatal(err)
