@@ -1,6 +1,10 @@
 package roots
 
-import "github.com/dezren39/mcpx/pkg/scope"
+import (
+	"strings"
+
+	"github.com/dezren39/mcpx/pkg/scope"
+)
 
 // Facts are everything that may say where a session works, as it was given:
 // paths need not exist. The fields stand in the order in which they count.
@@ -19,9 +23,11 @@ type Facts struct {
 // names a directory (design D10), then what was ignored on the way, with its
 // reason. canon gives the canonical spelling of a directory, or an error.
 //
-// What a person chose (set, --cwd, MCPX_CWD) is never replaced by something
-// weaker: if it is gone, the session has no directory, since a server in the
-// wrong checkout is worse than none. What was only observed falls through.
+// A source that names a directory is never replaced by a weaker one: if its
+// first directory is gone, the session has none, since a server in the wrong
+// checkout is worse than no server. A host goes on naming a worktree that was
+// removed under it. What is no directory at all, another scheme or a bare path
+// in the place of a URI, falls through (report C14).
 //
 // A checkout named in _meta is a top level, while the host may stand below it:
 // the first weaker source that names a directory inside it stays primary.
@@ -29,12 +35,14 @@ func Seed(f Facts, canon func(string) (string, error)) []Root {
 	sources := f.sources()
 	var ignored []Root
 	for i, s := range sources {
-		usable, not := s.resolve(canon)
+		usable, not, gone := s.resolve(canon)
 		ignored = append(ignored, not...)
-		if len(usable) == 0 && (len(not) == 0 || !s.chosen) {
+		switch {
+		case gone:
+			return ignored
+		case len(usable) == 0:
 			continue
-		}
-		if s.origin == Meta {
+		case s.origin == Meta:
 			usable = narrow(usable[0], sources[i+1:], canon)
 		}
 		return append(usable, ignored...)
@@ -69,21 +77,30 @@ func Offered(set []Root, home string) []Root {
 // source is one voice that may name directories.
 type source struct {
 	origin Origin
-	chosen bool // by a person
 	roots  []Root
 }
 
 func (f Facts) sources() []source {
 	return []source{
-		{Set, true, named(Set, f.Set...)},
-		{Flag, true, named(Flag, f.Flag)},
-		{Var, true, named(Var, f.Var)},
-		{Meta, false, named(Meta, f.Meta)},
-		{Native, false, f.Native},
-		{Host, false, named(Host, f.ProjectDir)},
-		{Host, false, named(Host, f.WorkspaceFolders)},
-		{Cwd, false, named(Cwd, f.Cwd)},
+		{Set, named(Set, f.Set...)},
+		{Flag, named(Flag, f.Flag)},
+		{Var, named(Var, f.Var)},
+		{Meta, named(Meta, f.Meta)},
+		{Native, f.Native},
+		{Host, named(Host, f.ProjectDir)},
+		{Host, single(f.WorkspaceFolders)},
+		{Cwd, named(Cwd, f.Cwd)},
 	}
+}
+
+// single is WORKSPACE_FOLDER_PATHS if it names one folder. Several stand in it
+// with commas between them.
+func single(folders string) []Root {
+	rs := named(Host, folders)
+	if strings.Contains(folders, ",") {
+		rs[0].Ignored = "several folders are no one directory"
+	}
+	return rs
 }
 
 func named(o Origin, paths ...string) []Root {
@@ -97,8 +114,9 @@ func named(o Origin, paths ...string) []Root {
 }
 
 // resolve parts a source's roots into canonical directories, each once, and
-// those that are none, which keep the spelling they came with.
-func (s source) resolve(canon func(string) (string, error)) (usable, ignored []Root) {
+// those that are none, which keep the spelling they came with. gone: the first
+// that names a directory names one that is not there.
+func (s source) resolve(canon func(string) (string, error)) (usable, ignored []Root, gone bool) {
 	seen := map[string]bool{}
 	for _, r := range s.roots {
 		if r.Ignored != "" {
@@ -109,6 +127,7 @@ func (s source) resolve(canon func(string) (string, error)) (usable, ignored []R
 		if err != nil {
 			r.Ignored = err.Error()
 			ignored = append(ignored, r)
+			gone = gone || len(usable) == 0
 			continue
 		}
 		if seen[dir] {
@@ -117,13 +136,20 @@ func (s source) resolve(canon func(string) (string, error)) (usable, ignored []R
 		seen[dir] = true
 		usable = append(usable, at(dir, r.Name, s.origin))
 	}
-	return usable, ignored
+	if gone {
+		for _, r := range usable {
+			r.Ignored = "a root before it is gone"
+			ignored = append(ignored, r)
+		}
+		return nil, ignored, true
+	}
+	return usable, ignored, false
 }
 
 // narrow puts the directory that a weaker source names inside checkout first.
 func narrow(checkout Root, weaker []source, canon func(string) (string, error)) []Root {
 	for _, s := range weaker {
-		usable, _ := s.resolve(canon)
+		usable, _, _ := s.resolve(canon)
 		for _, r := range usable {
 			if r.Path == checkout.Path || !scope.Under(r.Path, checkout.Path) {
 				continue

@@ -58,6 +58,10 @@ func TestSeed(t *testing.T) {
 	noProject := func(f *Facts) { f.ProjectDir = "" }
 	noFolders := func(f *Facts) { f.WorkspaceFolders = "" }
 	noCwd := func(f *Facts) { f.Cwd = "" }
+	passedOver := func(r Root) Root {
+		r.Ignored = "a root before it is gone"
+		return r
+	}
 
 	tests := []struct {
 		name string
@@ -88,12 +92,21 @@ func TestSeed(t *testing.T) {
 				Ignored: `scheme "vscode-remote" is not a directory here`}}},
 		{"an empty list of roots is no voice", Facts{Native: native(), Cwd: "/w"}, []Root{root("/w", Cwd)}},
 		{"several workspace folders are no directory", Facts{WorkspaceFolders: "/r,/w", Cwd: "/w"},
-			[]Root{root("/w", Cwd), gone("/r,/w", Host)}},
-		{"a checkout that is not here falls through", Facts{Meta: "/remote", Cwd: "/w"},
-			[]Root{root("/w", Cwd), gone("/remote", Meta)}},
+			[]Root{root("/w", Cwd), {Path: "/r,/w", Origin: Host, Ignored: "several folders are no one directory"}}},
+		{"a checkout that is gone is never replaced", Facts{Meta: "/gone", Cwd: "/w"}, []Root{gone("/gone", Meta)}},
+		{"a worktree that was removed under its host is never replaced",
+			Facts{Native: native("vscode-remote://host/x", "file:///gone"), ProjectDir: "/r", Cwd: "/w"},
+			[]Root{{URI: "vscode-remote://host/x", Origin: Native, Ignored: `scheme "vscode-remote" is not a directory here`},
+				{URI: "file:///gone", Path: "/gone", Origin: Native, Ignored: "no such directory"}}},
+		{"a host's second root is not its first", Facts{Native: native("file:///gone", "file:///r"), Cwd: "/w"},
+			[]Root{{URI: "file:///gone", Path: "/gone", Origin: Native, Ignored: "no such directory"},
+				passedOver(root("/r", Native))}},
+		{"a host's second root may be gone", Facts{Native: native("file:///r", "file:///gone"), Cwd: "/w"},
+			[]Root{root("/r", Native), {URI: "file:///gone", Path: "/gone", Origin: Native, Ignored: "no such directory"}}},
+		{"a project directory that is gone is never replaced", Facts{ProjectDir: "/gone", Cwd: "/w"}, []Root{gone("/gone", Host)}},
 		{"a --cwd that is gone is never replaced", Facts{Flag: "/gone", Var: "/r", Cwd: "/w"}, []Root{gone("/gone", Flag)}},
-		{"of a person's set what is left counts", Facts{Set: []string{"/gone", "/r"}, Cwd: "/w"},
-			[]Root{root("/r", Set), gone("/gone", Set)}},
+		{"a person's second root is not the first", Facts{Set: []string{"/gone", "/r"}, Cwd: "/w"},
+			[]Root{gone("/gone", Set), passedOver(root("/r", Set))}},
 		{"a person's set that is gone is never replaced", Facts{Set: []string{"/gone"}, Cwd: "/w"},
 			[]Root{gone("/gone", Set)}},
 

@@ -21,6 +21,9 @@ const (
 // NeedsGit lets the caller skip git when nothing asks for it.
 func (s Scope) NeedsGit() bool { return s == Repo || s == Worktree }
 
+// NeedsDir reports whether the scope is one of a place: repo, worktree and cwd.
+func (s Scope) NeedsDir() bool { return s.NeedsGit() || s == Cwd }
+
 // Resolve is the one resolution path (record 0004 §1, table in design D2). Root
 // is a pure function of the key for repo, worktree and cwd: two callers who
 // share a key always get the same root. A degraded key is narrower, never

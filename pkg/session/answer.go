@@ -58,10 +58,13 @@ type notAllowed struct{ verdict }
 func (e *notAllowed) Error() string { return e.reason }
 
 // allowed is the decision that lists show, asked again for every request
-// (design D9).
+// (design D9); and whether the session is anywhere at all.
 func (c *Conn) allowed(env *wire.Envelope, s *spot) error {
 	if s.verdict.server == nil {
 		return &notAllowed{s.verdict}
+	}
+	if err := s.missing(); err != nil {
+		return err
 	}
 	if filters(s.verdict.server) && string(method(env)) == "tools/call" {
 		if name := env.Text(env.Name); !s.verdict.server.AllowsTool(name) {

@@ -51,6 +51,7 @@ type Conn struct {
 	current   *port
 	shown     map[string]listing // by family: the list the host was last given
 	batches   map[string]*batch  // by canonical id of a request that came in one
+	met       chan struct{}      // closed when the answer to initialize is written; nil when none is awaited
 	quiet     chan struct{}      // closed when open falls to 0, while somebody waits for that
 	unsettled []int64            // marks of lines whose answers are not written yet
 	trouble   string             // last thing that went wrong, for status
@@ -224,12 +225,17 @@ func (c *Conn) tooLong(long *stdio.TooLong) {
 	if ok && kind != wire.Request {
 		return // a response, which gets no answer
 	}
-	c.send(wire.AppendError(nil, id, codeInvalidRequest, fmt.Sprintf("the message is %d bytes, more than the %d MiB that are carried", long.Size, stdio.MaxLine>>20), nil))
+	t := trouble{reason: fmt.Sprintf("the message is %d bytes, more than the %d MiB that are carried", long.Size, stdio.MaxLine>>20)}
+	c.send(wire.AppendError(nil, id, codeInvalidRequest, t.reason, t.json()))
 }
 
-// send writes whole lines to the host, none once the connection is closed. An answer that does not fit in the queue
-// becomes an error (threat T34); should that not fit either, the host has 64 MiB
-// to read first and learns from its own time-out.
+// tooSlow is what a host is told in place of an answer that finds 64 MiB before it.
+var tooSlow = trouble{reason: "the host reads too slowly: the answer did not fit in its queue"}
+
+// send writes whole lines to the host, none once the connection is closed. An
+// answer that does not fit in the queue becomes an error (threat T34); should
+// that not fit either, the host has 64 MiB to read first and learns from its own
+// time-out.
 func (c *Conn) send(line []byte) {
 	if c.life.Err() != nil {
 		return
@@ -237,7 +243,7 @@ func (c *Conn) send(line []byte) {
 	if err := c.out.Write(line); errors.Is(err, stdio.ErrFull) {
 		env, scanErr := wire.Scan(bytes.TrimRight(line, "\n"))
 		if scanErr == nil && (env.Kind == wire.Result || env.Kind == wire.Error) {
-			_ = c.out.Write(wire.AppendError(nil, env.Bytes(env.ID), codeInternal, "the host reads too slowly: the answer did not fit in its queue", nil))
+			_ = c.out.Write(wire.AppendError(nil, env.Bytes(env.ID), codeInternal, tooSlow.reason, tooSlow.json()))
 		}
 	}
 }

@@ -30,6 +30,7 @@ func (f families) has(kind string) bool {
 // the host has yet to say where it is.
 func (c *Conn) initialize(id []byte, mark int64) {
 	defer c.done(mark)
+	defer c.greeted()
 	s := c.guess()
 	if !s.verdict.known() && !c.facts().roots {
 		c.stranger(s.verdict)
@@ -37,6 +38,22 @@ func (c *Conn) initialize(id []byte, mark int64) {
 		return
 	}
 	c.reply(wire.AppendResult(nil, id, c.greeting(s)))
+}
+
+// greeted lets what came after initialize have its turn.
+func (c *Conn) greeted() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	close(c.met)
+	c.met = nil
+}
+
+// unmet is closed when the answer to initialize is written; nil when none is
+// awaited.
+func (c *Conn) unmet() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.met
 }
 
 // meet notes what the host says of itself.

@@ -51,6 +51,12 @@ func (c *Conn) listed(family string, l listing) {
 	c.shown[family] = l
 }
 
+// isList reports whether a request is for one of the lists.
+func (c *Conn) isList(env *wire.Envelope) bool {
+	_, ok := lists[string(method(env))]
+	return ok
+}
+
 // keptList answers a list from what is kept, if no instance has to be asked:
 // listing starts nothing (design D14).
 func (c *Conn) keptList(env *wire.Envelope) bool {

@@ -290,6 +290,12 @@ func (w *fakeWorld) Canon(path string) (string, error) {
 	return path, nil
 }
 
+func (w *fakeWorld) remove(dir string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.gone[dir] = true
+}
+
 func (w *fakeWorld) Stands(p proc.ID) (string, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -16,12 +16,14 @@ type item struct {
 	cancel  context.CancelFunc
 }
 
-// start runs f in a goroutine of the connection's, unless it is closed. Needs
+// start runs f in a goroutine of the connection's; false when it is closed. Needs
 // c.mu, so that Close waits for all that was started.
-func (c *Conn) start(f func()) {
-	if c.life.Err() == nil {
-		c.wg.Go(f)
+func (c *Conn) start(f func()) bool {
+	if c.life.Err() != nil {
+		return false
 	}
+	c.wg.Go(f)
+	return true
 }
 
 // enqueue puts a copy of m at the end of the queue. Without force it does so
@@ -114,6 +116,9 @@ func (c *Conn) work() {
 
 // turn places one item.
 func (c *Conn) turn(it *item) {
+	if met := c.unmet(); met != nil {
+		<-met // it bounds itself, and ends with the connection
+	}
 	c.awaitInitialized(it.ctx)
 	switch it.Kind {
 	case wire.Invalid:
@@ -122,6 +127,13 @@ func (c *Conn) turn(it *item) {
 	case wire.Notification:
 		c.tell(&it.Envelope)
 		c.dealt(it.mark)
+		return
+	}
+	if c.isList(&it.Envelope) && c.keptList(&it.Envelope) { // its turn came late: the handshake was not answered
+		c.mu.Lock()
+		delete(c.waiting, it.id)
+		c.mu.Unlock()
+		c.done(it.mark)
 		return
 	}
 	lease, s, err := c.acquire(it)

@@ -21,8 +21,14 @@ func (c *Conn) request(m *message) {
 		c.meet(&m.Envelope) // at once: what follows may hang on it
 		id := bytes.Clone(m.Bytes(m.ID))
 		mark := m.mark
+		if before := c.unmet(); before != nil { // a second one, before the first was answered
+			<-before
+		}
 		c.mu.Lock()
-		c.start(func() { c.initialize(id, mark) })
+		c.met = make(chan struct{}) // what comes after waits for the answer
+		if !c.start(func() { c.initialize(id, mark) }) {
+			c.met = nil
+		}
 		c.mu.Unlock()
 	case "ping":
 		c.reply(wire.AppendResult(nil, m.Bytes(m.ID), []byte("{}")))
@@ -31,7 +37,7 @@ func (c *Conn) request(m *message) {
 		c.refuse(m.Bytes(m.ID), codeMethodNotFound, "Method not found", trouble{reason: "mcpx is spoken to with initialize"})
 		c.done(m.mark)
 	case "tools/list", "prompts/list", "resources/list", "resources/templates/list":
-		if c.keptList(&m.Envelope) {
+		if c.unmet() == nil && c.keptList(&m.Envelope) {
 			c.done(m.mark)
 			return
 		}
@@ -89,7 +95,7 @@ func (c *Conn) forward(m *message) {
 
 // warm sends a request without waiting for anything; false when it would have to.
 func (c *Conn) warm(m *message) bool {
-	if !c.ready() {
+	if !c.ready() || c.unmet() != nil {
 		return false
 	}
 	old, facts := c.known(&m.Envelope)

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -82,10 +83,45 @@ func (c *Conn) place(ctx context.Context, old *spot, facts roots.Facts, stale st
 	return s, ctx.Err()
 }
 
-// aged reports whether the repository around the directory has to be looked at
-// again: a directory can become a checkout while a session stands in it.
+// aged reports whether the directory has to be looked at again: it can become a
+// checkout, or go, while a session stands in it.
 func (s *spot) aged(now time.Time) bool {
-	return s.verdict.server != nil && s.verdict.server.Scope.NeedsGit() && now.Sub(s.at) > lookAgain
+	return s.verdict.server != nil && s.verdict.server.Scope.NeedsDir() && now.Sub(s.at) > lookAgain
+}
+
+// nowhere is a session whose host names a directory that is not there.
+type nowhere struct {
+	server string
+	root   roots.Root
+}
+
+func (e *nowhere) Error() string {
+	return fmt.Sprintf("server %q: the session's directory %q (from %s) is not there: %s", e.server, e.root.Path, e.root.Origin, e.root.Ignored)
+}
+
+// Hint says what a person can do.
+func (e *nowhere) Hint() string {
+	switch e.root.Origin {
+	case roots.Flag:
+		return "mend --cwd where the host starts mcpx connect; it is not expanded here"
+	case roots.Var:
+		return "mend MCPX_CWD where the host starts mcpx connect"
+	}
+	return "open a directory that exists in the host, or name one: mcpx connect --cwd DIR " + e.server
+}
+
+// missing is the reason why a server that runs in a place has none, nil when it
+// has one or the scope itself says why.
+func (s *spot) missing() error {
+	if s.dir != "" || !s.verdict.server.Scope.NeedsDir() {
+		return nil
+	}
+	for _, r := range s.roots {
+		if r.Path != "" && r.Ignored != "" {
+			return &nowhere{s.verdict.server.Name, r}
+		}
+	}
+	return nil
 }
 
 // settle makes s the session's spot and tells whom it concerns. A session that
