@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 
@@ -84,8 +85,12 @@ func serversOf(c *config.Config) func(yield func(*config.Resolved) bool) {
 }
 
 // announce logs what the user's own files start now and did not before: whoever
-// wrote there chose a program (threat T36).
+// wrote there chose a program (threat T36). Children have one environment for as
+// long as the daemon runs, so a change of that only counts later.
 func (d *Daemon) announce(before, now *config.Config) {
+	if !slices.Equal(before.Daemon.Path, now.Daemon.Path) || !maps.Equal(before.Daemon.Env, now.Daemon.Env) {
+		d.o.Log.Warn("kept environment", "err", "daemon.path and daemon.env count from the next start of the daemon: mcpx stop")
+	}
 	for _, name := range now.Names {
 		s, old := now.Servers[name], before.Servers[name]
 		switch {

@@ -16,7 +16,7 @@ func (r *Runtime) Take(name string, given net.Listener) (net.Listener, error) {
 	ul, ok := given.(*net.UnixListener)
 	if !ok {
 		return nil, &fault{
-			msg:  fmt.Sprintf("the socket passed as %q is not a unix stream socket", name),
+			msg:  fmt.Sprintf("the socket that systemd passed for %s is not a unix stream socket", name),
 			hint: "in its .socket unit: ListenStream=" + r.file(name),
 		}
 	}
@@ -25,13 +25,13 @@ func (r *Runtime) Take(name string, given net.Listener) (net.Listener, error) {
 	there, terr := os.Lstat(ul.Addr().String())
 	if err != nil || terr != nil || !os.SameFile(here, there) {
 		return nil, &fault{
-			msg:  fmt.Sprintf("the socket passed as %q listens on %s, and callers look at %s", name, ul.Addr(), r.file(name)),
+			msg:  fmt.Sprintf("the socket that systemd passed for %s listens on %s, and callers look at %s", name, ul.Addr(), r.file(name)),
 			hint: "in its .socket unit: ListenStream=" + r.file(name) + ", or name the directory with MCPX_RUNTIME_DIR everywhere",
 		}
 	}
 	if here.Mode().Perm()&0o077 != 0 {
 		return nil, &fault{
-			msg:  fmt.Sprintf("the socket passed as %q is open to other users (mode %04o)", name, here.Mode().Perm()),
+			msg:  fmt.Sprintf("the socket that systemd passed for %s is open to other users (mode %04o)", name, here.Mode().Perm()),
 			hint: "in its .socket unit: SocketMode=0600",
 		}
 	}
