@@ -35,7 +35,7 @@ breaks() {
 }
 
 check() { bash checks/flake.sh build --no-link --print-build-logs ".#checks.$system.$1"; }
-system=$(nix --extra-experimental-features nix-command eval --impure --raw --expr builtins.currentSystem)
+system=$(uname -m)-linux
 
 stale='s/-..../-AAAA/'
 breaks "a stale vendor hash" "hash mismatch" nix/vendor-hash "$stale" \
@@ -44,7 +44,7 @@ breaks "a stale vendor hash in a store that has the old modules" "vendor-hash.sh
   bash checks/vendor-hash.sh
 breaks "a go.mod that asks for a newer Go" "go.mod asks for Go 1.99.0, and this nixpkgs builds with Go" go.mod 's/^go .*/go 1.99.0/' \
   check identity
-breaks "a lock of another input" "lock file" flake.nix 's/nixpkgs-unstable/nixos-unstable/' \
+breaks "a lock of another input" "nixos-unstable" flake.nix 's/nixpkgs-unstable/nixos-unstable/' \
   check identity
 breaks "an undeclared input" "jq: command not found" checks/home-module.nix 's/nativeBuildInputs = \[ pkgs.jq \]/nativeBuildInputs = [ ]/' \
   check home-module
@@ -54,5 +54,5 @@ breaks "gopls at the wrong scope" "workspace-scope" fleet/.mcpx.json 's/"worktre
   check fleet
 breaks "a module option of the wrong type" "mcpx.scope' is not of type" checks/home-module.nix 's/mcpx.scope = "worktree"/mcpx.scope = "planet"/' \
   check home-module
-breaks "a config that mcpx refuses" "both command and url" checks/home-module.nix 's/note = "for another host";/& command = "github";/' \
+breaks "a config that mcpx refuses" "url: set beside command" checks/home-module.nix 's/note = "for another host";/& command = "github";/' \
   check home-module

@@ -98,7 +98,7 @@ in
                   path = mkOption {
                     type = types.str;
                     example = "~/work";
-                    description = "A directory; the rule holds below it, and the longest path wins.";
+                    description = "A directory, below home as `~/…`. The longest path wins.";
                   };
                   servers = mkOption {
                     type = allowList;
