@@ -1,18 +1,12 @@
 package main
 
 import (
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/dezren39/mcpx/pkg/config"
 	"github.com/dezren39/mcpx/pkg/hostfile"
 )
-
-// maxHostFile is the largest file of a host that is read, in bytes; some keep
-// their history beside their settings.
-const maxHostFile = 64 << 20
 
 // bypasses are the entries of hosts that start a server of the view themselves.
 // A file that cannot be read or parsed is its host's to complain about.
@@ -76,20 +70,4 @@ func sameServer(cfg *config.Config, e hostfile.Entry) string {
 		}
 	}
 	return ""
-}
-
-func readHostFile(file string) ([]byte, error) {
-	info, err := os.Stat(file)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, os.ErrInvalid
-	}
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxHostFile))
 }

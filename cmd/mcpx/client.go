@@ -64,11 +64,19 @@ func daemonStatus(ctx context.Context, runtimeDir string) *api.Status {
 // an error.
 func (p printer) problems(list []api.Problem) (failed bool) {
 	for _, q := range list {
-		p.line("%s", problemLine(q.Warning, q.Where, q.Server, q.Field, q.Message))
+		p.line("%s%s", problemLine(q.Warning, q.Where, q.Server, q.Field, q.Message), ruleMark(q.Rule))
 		p.hint(q.Hint)
 		failed = failed || !q.Warning
 	}
 	return failed
+}
+
+// ruleMark names the rule that is broken, so that one can look it up.
+func ruleMark(rule string) string {
+	if rule == "" {
+		return ""
+	}
+	return "   [" + rule + "]"
 }
 
 // problemLine is where, which server, which field, what is wrong.

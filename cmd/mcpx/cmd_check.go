@@ -12,7 +12,9 @@ import (
 	"github.com/dezren39/mcpx/pkg/api"
 	"github.com/dezren39/mcpx/pkg/canon"
 	"github.com/dezren39/mcpx/pkg/config"
+	"github.com/dezren39/mcpx/pkg/fleet"
 	"github.com/dezren39/mcpx/pkg/place"
+	"github.com/dezren39/mcpx/pkg/render"
 )
 
 // maxConfig is the largest config file that is read.
@@ -20,8 +22,8 @@ const maxConfig = 4 << 20
 
 func checkCommand(p *program) *cli.Command {
 	return &cli.Command{
-		Name: "check", Usage: "validate config files (those seen from here, if none is named)", ArgsUsage: "[FILE...]",
-		Category: look, Description: "mcpx check .mcpx.json",
+		Name: "check", Usage: "validate config files or fleet folders (else what is seen from here)", ArgsUsage: "[FILE...]",
+		Category: look, Description: "mcpx check .mcpx.json\nmcpx check fleet",
 		Flags: []cli.Flag{jsonFlag()},
 		Action: func(ctx context.Context, c *cli.Command) error {
 			cfg, err := p.checked(ctx, c)
@@ -80,6 +82,12 @@ func (p *program) checked(ctx context.Context, c *cli.Command) (*config.Config, 
 func checkFiles(dirs place.Dirs, names []string) (*config.Config, error) {
 	all := &config.Config{}
 	for _, name := range names {
+		if _, err := os.Stat(filepath.Join(name, render.SharedName)); err == nil {
+			if err := checkFleet(all, name); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		data, err := readConfig(name)
 		if err != nil {
 			return nil, err
@@ -91,6 +99,21 @@ func checkFiles(dirs place.Dirs, names []string) (*config.Config, error) {
 		all.Problems = append(all.Problems, view.Problems...)
 	}
 	return all, nil
+}
+
+// checkFleet checks a fleet folder as a whole: each file by itself says little.
+func checkFleet(all *config.Config, dir string) error {
+	tree, err := fleet.Read(dir)
+	if err != nil {
+		return err
+	}
+	in := render.Input{Files: tree.Files, Dir: dir}
+	for name := range tree.Files {
+		all.Files = append(all.Files, filepath.Join(dir, name))
+	}
+	all.Names = append(all.Names, render.Servers(in)...)
+	all.Problems = append(all.Problems, render.Check(in)...)
+	return nil
 }
 
 // tierOf is what a file would be where it lies: one called .mcpx.json is a
@@ -146,7 +169,7 @@ func apiProblems(list config.Problems) []api.Problem {
 		if q.Line > 0 {
 			where = fmt.Sprintf("%s:%d:%d", q.File, q.Line, q.Col)
 		}
-		out[i] = api.Problem{Where: where, Server: q.Server, Field: q.Field, Message: q.Msg, Hint: q.Hint, Warning: q.Warning}
+		out[i] = api.Problem{Where: where, Server: q.Server, Field: q.Field, Message: q.Msg, Hint: q.Hint, Warning: q.Warning, Rule: q.Rule}
 	}
 	return out
 }

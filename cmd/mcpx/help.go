@@ -14,6 +14,7 @@ const (
 	serve  = "serve"
 	look   = "look"
 	change = "change"
+	ship   = "fleet"
 )
 
 func helpCommand(p *program) *cli.Command {
@@ -41,7 +42,7 @@ func helpCommand(p *program) *cli.Command {
 func rootHelp(root *cli.Command) string {
 	var b strings.Builder
 	b.WriteString("mcpx runs each MCP server once per scope and shares it between your agent sessions\n")
-	for _, group := range []string{serve, look, change} {
+	for _, group := range []string{serve, look, change, ship} {
 		fmt.Fprintf(&b, "\n%s\n", group)
 		for _, c := range root.Commands {
 			if c.Category == group && !c.Hidden {
@@ -110,6 +111,12 @@ func flagUsage(f cli.Flag) string {
 			name += " ID"
 		case "config":
 			name += " FILE"
+		case "machine":
+			name += " NAME"
+		case "rev":
+			name += " REV"
+		case "out":
+			name += " PATH"
 		default:
 			name += " DIR"
 		}

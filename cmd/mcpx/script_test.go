@@ -57,6 +57,7 @@ func TestScripts(t *testing.T) {
 			"answer": cmdAnswer,
 			"stale":  cmdStale,
 			"empty":  cmdEmpty,
+			"commit": cmdCommit,
 		},
 	})
 }

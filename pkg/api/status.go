@@ -120,4 +120,5 @@ type Problem struct {
 	Message string `json:"message"`
 	Hint    string `json:"hint"`
 	Warning bool   `json:"warning"`
+	Rule    string `json:"rule,omitempty"` // the name of the rule that is broken, where it has one
 }

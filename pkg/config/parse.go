@@ -144,6 +144,7 @@ func (f *File) readServers(d *decoder, v hujson.Value) {
 			d.problems = append(d.problems, problem(fault{
 				msg:  fmt.Sprintf("defined twice, here and on line %d", first.Line),
 				hint: "rename one, or remove it",
+				rule: "duplicate",
 			}))
 			f.entries[name].bad = true
 		default:

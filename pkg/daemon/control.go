@@ -207,7 +207,7 @@ func (d *Daemon) getLogs(w http.ResponseWriter, r *http.Request) {
 func problemsOf(ps config.Problems) []api.Problem {
 	out := make([]api.Problem, 0, len(ps))
 	for _, p := range ps {
-		out = append(out, api.Problem{Where: where(p), Server: p.Server, Field: p.Field, Message: p.Msg, Hint: p.Hint, Warning: p.Warning})
+		out = append(out, api.Problem{Where: where(p), Server: p.Server, Field: p.Field, Message: p.Msg, Hint: p.Hint, Warning: p.Warning, Rule: p.Rule})
 	}
 	return out
 }

@@ -67,7 +67,10 @@ func (t *Tree) compare(dir string) {
 
 // open finds the repository around dir, and where dir is in it.
 func open(dir string) (r *git.Repository, below string, err error) {
-	if dir, err = canon.Path(dir); err != nil {
+	if dir, err = filepath.Abs(dir); err == nil {
+		dir, err = canon.Path(dir)
+	}
+	if err != nil {
 		return nil, "", err
 	}
 	r, err = git.PlainOpenWithOptions(dir, &git.PlainOpenOptions{DetectDotGit: true, EnableDotGitCommonDir: true})

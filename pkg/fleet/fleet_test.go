@@ -107,6 +107,10 @@ func TestReadSaysWhichCommitAndWhetherItStillHolds(t *testing.T) {
 		}
 	}
 	check("as it was committed", false)
+	t.Chdir(repo)
+	if got, err := Read("fleet"); err != nil || got.Commit != hash || got.Doubt != nil {
+		t.Errorf("from beside it: got %+v, %v", got, err)
+	}
 	write(t, repo, map[string]string{"elsewhere": "x", "fleet/README.md": "y"})
 	check("what is no part of the fleet does not count", false)
 	write(t, dir, map[string]string{".mcpx.json": "two"})

@@ -34,8 +34,7 @@ type Input struct {
 // any problem is more than a warning.
 func Render(in Input) (map[string][]byte, config.Problems) {
 	f := read(in)
-	problems := append(f.check(), f.noSuchMachine()...)
-	problems = problems.InOrder()
+	problems := named(append(f.check(), f.noSuchMachine()...))
 	if problems.HasErrors() {
 		return nil, problems
 	}
@@ -43,10 +42,21 @@ func Render(in Input) (map[string][]byte, config.Problems) {
 }
 
 // Check is what Render would find wrong, whatever the machine.
-func Check(in Input) config.Problems { return read(in).check().InOrder() }
+func Check(in Input) config.Problems { return named(read(in).check()) }
 
-// Servers is how many servers the shared file names.
-func Servers(in Input) int { return len(read(in).shared.Names()) }
+// named puts problems in order and gives each a rule: what has none of its own
+// is what mcpx check finds in any file.
+func named(problems config.Problems) config.Problems {
+	for i := range problems {
+		if problems[i].Rule == "" {
+			problems[i].Rule = "check"
+		}
+	}
+	return problems.InOrder()
+}
+
+// Servers are the names in the shared file, sorted.
+func Servers(in Input) []string { return read(in).shared.Names() }
 
 // fleet is the folder, parsed.
 type fleet struct {

@@ -61,25 +61,25 @@ func TestEachRuleNamesWhatBreaksIt(t *testing.T) {
 			`error [secret-literal] fleet/machines/laptop.json:1:58: server "a": env.TOKEN: is a secret, written out | read it when the server starts: "mcpx": { "secrets": { "TOKEN": { "file": "~/.secrets/…" } } }`}},
 		{"where a secret is kept is none", `"a": { "command": "a", "mcpx": { "secrets": { "TOKEN": { "file": "~/.secrets/a" } } } }`, "", `{ "home": "/h", "daemon": { "http": { "listen": "127.0.0.1:1", "auth": "token" } } }`, nil},
 		{"a name set twice", `"a": { "command": "a" }, "a": { "command": "/home/you/a" }`, "", "", []string{
-			`error [] fleet/.mcpx.json:2:26: server "a": defined twice, here and on line 2 | rename one, or remove it`,
+			`error [duplicate] fleet/.mcpx.json:2:26: server "a": defined twice, here and on line 2 | rename one, or remove it`,
 			`error [home-path] fleet/.mcpx.json:2:44: server "a": command: holds /home/you…, which other machines do not have | name the program ("a") and put its directory on PATH, or set it in machines/*.json`}},
 		{"a tilde that is not the first thing", `"a": { "command": "a", "args": ["~/x"] }`, "", `{ "home": "/h", "mcpServers": { "a": { "env": { "D": "x=~/d" } } } }`, []string{
-			`warning [] fleet/.mcpx.json:2:33: server "a": args[0]: ~ is passed as it stands | write the directory out`,
-			`warning [] fleet/machines/laptop.json:1:54: server "a": env.D: ~ is passed as it stands | write the directory out`}},
+			`warning [check] fleet/.mcpx.json:2:33: server "a": args[0]: ~ is passed as it stands | write the directory out`,
+			`warning [check] fleet/machines/laptop.json:1:54: server "a": env.D: ~ is passed as it stands | write the directory out`}},
 		{"a program beside the file", `"a": { "command": "./a" }`, "", "", []string{
-			`warning [] fleet/.mcpx.json:2:19: server "a": command: is relative to the file that says it, and the rendered one is elsewhere | name the program and put its directory on PATH, or write ~/… in fleet/machines/*.json`}},
+			`warning [check] fleet/.mcpx.json:2:19: server "a": command: is relative to the file that says it, and the rendered one is elsewhere | name the program and put its directory on PATH, or write ~/… in fleet/machines/*.json`}},
 		{"hosts nobody knows, and names they refuse", `"a.b": { "command": "a" }`, "", `{ "home": "/h", "hosts": ["codx", "claude-code"] }`, []string{
-			`error [] fleet/machines/laptop.json:1:27: hosts[0]: no host is called "codx" | did you mean codex?`,
-			`warning [] fleet/machines/laptop.json:1:35: server "a.b": hosts[1]: Claude Code takes no dot in a name | use - or _`}},
+			`error [check] fleet/machines/laptop.json:1:27: hosts[0]: no host is called "codx" | did you mean codex?`,
+			`warning [check] fleet/machines/laptop.json:1:35: server "a.b": hosts[1]: Claude Code takes no dot in a name | use - or _`}},
 		{"rules of the wrong shape", `"a": { "command": "a" }`, `{ "default": "all", "rule": [], "rules": [ 3, { "path": "", "servers": ["b", 1] }, {} ] }`, "", []string{
-			`error [] fleet/rules.json:1:14: default: is not of the right kind | write { "default": "*", "rules": [ { "path": "~/src", "servers": ["NAME"] } ] }`,
-			`error [] fleet/rules.json:1:29: rule: unknown key | known here: default, rules; in a rule: path, servers`,
-			`error [] fleet/rules.json:1:44: rules[0]: is not of the right kind | write { "default": "*", "rules": [ { "path": "~/src", "servers": ["NAME"] } ] }`,
-			`error [] fleet/rules.json:1:57: rules[1].path: is empty | name a directory: ~/src`,
-			`warning [] fleet/rules.json:1:73: rules[1].servers[0]: no server is called "b" | did you mean a?`,
-			`error [] fleet/rules.json:1:78: rules[1].servers[1]: is not of the right kind | write { "default": "*", "rules": [ { "path": "~/src", "servers": ["NAME"] } ] }`,
-			`error [] fleet/rules.json:1:84: rules[2].path: is missing | a rule is { "path": "~/src", "servers": ["NAME"] }`,
-			`error [] fleet/rules.json:1:84: rules[2].servers: is missing | a rule is { "path": "~/src", "servers": ["NAME"] }`}},
+			`error [check] fleet/rules.json:1:14: default: is not of the right kind | write { "default": "*", "rules": [ { "path": "~/src", "servers": ["NAME"] } ] }`,
+			`error [check] fleet/rules.json:1:29: rule: unknown key | known here: default, rules; in a rule: path, servers`,
+			`error [check] fleet/rules.json:1:44: rules[0]: is not of the right kind | write { "default": "*", "rules": [ { "path": "~/src", "servers": ["NAME"] } ] }`,
+			`error [check] fleet/rules.json:1:57: rules[1].path: is empty | name a directory: ~/src`,
+			`warning [check] fleet/rules.json:1:73: rules[1].servers[0]: no server is called "b" | did you mean a?`,
+			`error [check] fleet/rules.json:1:78: rules[1].servers[1]: is not of the right kind | write { "default": "*", "rules": [ { "path": "~/src", "servers": ["NAME"] } ] }`,
+			`error [check] fleet/rules.json:1:84: rules[2].path: is missing | a rule is { "path": "~/src", "servers": ["NAME"] }`,
+			`error [check] fleet/rules.json:1:84: rules[2].servers: is missing | a rule is { "path": "~/src", "servers": ["NAME"] }`}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -132,12 +132,12 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 	in := someFleet()
 	in.Machine = "lptop"
 	_, ps := Render(in)
-	if diff := cmp.Diff("error [] fleet/machines/lptop.json: no such machine | did you mean laptop?\n", report(ps)); diff != "" {
+	if diff := cmp.Diff("error [check] fleet/machines/lptop.json: no such machine | did you mean laptop?\n", report(ps)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	_, ps = Render(Input{Dir: "f", Machine: "a"})
-	want := "error [] f/.mcpx.json: no such file | a fleet folder holds .mcpx.json, rules.json and machines/NAME.json\n" +
-		"error [] f/machines/a.json: no such machine | write it: { \"home\": \"/home/you\" }\n"
+	want := "error [check] f/.mcpx.json: no such file | a fleet folder holds .mcpx.json, rules.json and machines/NAME.json\n" +
+		"error [check] f/machines/a.json: no such machine | write it: { \"home\": \"/home/you\" }\n"
 	if diff := cmp.Diff(want, report(ps)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
