@@ -77,14 +77,23 @@ type layer struct {
 	*entry
 }
 
-func layersOf(name string, files []*File) (layers []layer, bad bool) {
+// layersOf are what the files say about a server, nearest first. An entry with
+// errors has no say; ok is false when it stands nearer than the definition does,
+// or in its place: to fall back to a farther file would run what the nearest
+// does not say.
+func layersOf(name string, files []*File) (layers []layer, ok bool) {
+	defined := false
 	for _, f := range files {
-		if e := f.entries[name]; e != nil {
+		switch e := f.entries[name]; {
+		case e == nil:
+		case !e.bad:
 			layers = append(layers, layer{f, e})
-			bad = bad || e.bad
+			defined = defined || e.raw.hasSpawn()
+		case !defined:
+			return nil, false
 		}
 	}
-	return layers, bad
+	return layers, true
 }
 
 func spawnLayer(layers []layer) *layer {
@@ -96,12 +105,10 @@ func spawnLayer(layers []layer) *layer {
 	return nil
 }
 
-// mergeServer returns nil for a name that cannot be served. One bad entry takes
-// the name with it: to fall back to another file's would run what the nearest
-// file does not say.
+// mergeServer returns nil for a name that cannot be served.
 func mergeServer(name string, files []*File) (*Resolved, Problems) {
-	layers, bad := layersOf(name, files)
-	if bad {
+	layers, ok := layersOf(name, files)
+	if !ok {
 		return nil, nil
 	}
 	m := &merger{name: name, layers: layers, files: files, origins: map[string]Origin{}}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,12 +18,44 @@ func TestDisabledAloneIsAWholeOverride(t *testing.T) {
 	}
 }
 
-func TestABadEntryTakesItsNameWithIt(t *testing.T) {
-	user := file(t, "/h/u.json", User, servers(`"a": {"command": "x"}`))
-	near := file(t, "/p/.mcpx.json", Project, servers(`"a": {"mcpx": {"scope": "nowhere"}}`))
-	view := Merge(near, user)
-	if view.Servers["a"] != nil || !cmp.Equal(view.Invalid, []string{"a"}) {
-		t.Errorf("got servers %v and left out %v, want a left out", view.Names, view.Invalid)
+// What is bad takes the name with it, unless a nearer file has said all that
+// starts the server.
+func TestABadEntry(t *testing.T) {
+	const (
+		whole    = `{"command": "x"}`
+		override = `{"mcpx": {"max": 2}}`
+		bad      = `{"args": ["-v"], "mcpx": {"max": 9, "description": "bad"}}`
+	)
+	tests := []struct {
+		name    string
+		entries []string // nearest first
+		want    string   // "" for left out
+	}{
+		{"nearer than the definition leaves the name out", []string{bad, whole}, ""},
+		{"farther than the definition says nothing", []string{whole, bad}, "x with max 4"},
+		{"behind an override and the definition says nothing", []string{override, whole, bad}, "x with max 2"},
+		{"behind an override alone leaves the name out", []string{override, bad}, ""},
+		{"between an override and a definition leaves the name out", []string{override, bad, whole}, ""},
+		{"of the mcpx block alone is as bad", []string{`{"mcpx": {"scope": "nowhere"}}`, whole}, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var files []*File
+			for i, entry := range tt.entries {
+				files = append(files, file(t, fmt.Sprintf("/h/%d.json", i), User, servers(`"a": `+entry)))
+			}
+			view := Merge(files...)
+			got, left := "", []string{"a"}
+			if a := view.Servers["a"]; a != nil {
+				got, left = fmt.Sprintf("%s with max %d%s", a.Command, a.Max, a.Description), nil
+			}
+			if got != tt.want || !cmp.Equal(view.Invalid, left) {
+				t.Errorf("got %q and left out %v, want %q", got, view.Invalid, tt.want)
+			}
+			if len(view.Problems) != 1 || !view.Problems.HasErrors() {
+				t.Errorf("got problems %v, want that of the bad entry", view.Problems)
+			}
+		})
 	}
 }
 
