@@ -173,7 +173,7 @@ func readHostFile(file string) ([]byte, error) {
 // what to do in each host.
 func (p *program) imported(f *findings, out string, asJSON bool) error {
 	plan := adopt.Adopt(f.entries)
-	p.err().configProblems(f.problems)
+	p.err().configProblems(f.problems.InOrder())
 	if len(plan.Servers) == 0 {
 		return p.nothingFound(f, plan)
 	}

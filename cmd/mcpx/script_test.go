@@ -58,6 +58,7 @@ func TestScripts(t *testing.T) {
 			"stale":  cmdStale,
 			"empty":  cmdEmpty,
 			"commit": cmdCommit,
+			"expand": cmdExpand,
 		},
 	})
 }

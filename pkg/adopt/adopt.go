@@ -118,7 +118,7 @@ func (s *Server) fill() {
 	} else {
 		s.Raw.Headers = nil
 	}
-	s.Raw.Mcpx = &config.RawMcpx{Scope: &s.Scope}
+	s.Raw.Mcpx = &config.RawMcpx{}
 	if k.exclusive {
 		sharing := config.Exclusive
 		s.Raw.Mcpx.Sharing = &sharing
@@ -130,6 +130,8 @@ func (s *Server) fill() {
 	}
 	s.disable()
 	s.workspace()
+	decided := s.Scope // s moves when servers are sorted
+	s.Raw.Mcpx.Scope = &decided
 	s.hideSecrets()
 	s.sayWhatChanged()
 }

@@ -72,10 +72,13 @@ func TestEqualEntriesBecomeOneAndOthersAreToldApart(t *testing.T) {
 	local := hostfile.Entry{Name: "run me!", Command: "./run"}
 	p := Adopt([]Found{
 		found("claude-code", "a", db), found("codex", "b", db), found("codex", "c", other), found("codex", "d", third),
-		found("cursor", "e", off), found("zed", "f", local), found("zed", "g", hostfile.Connect("x", "")),
+		found("cursor", "e", off), found("zed", "f", local), found("zed", "h", hostfile.Entry{Name: "a", Command: "gopls"}), found("zed", "g", hostfile.Connect("x", "")),
 	})
 	got := map[string]string{}
 	for _, s := range p.Servers {
+		if *s.Raw.Mcpx.Scope != s.Scope {
+			t.Errorf("%s: scope %s is written as %s", s.Name, s.Scope, *s.Raw.Mcpx.Scope)
+		}
 		var files []string
 		for _, f := range s.From {
 			files = append(files, f.File)
@@ -83,6 +86,7 @@ func TestEqualEntriesBecomeOneAndOthersAreToldApart(t *testing.T) {
 		got[s.Name] = strings.Join(files, " ") + ": " + s.Raw.Command + " " + strings.Join(s.Raw.Args, " ") + "; " + strings.Join(s.Notes, "; ")
 	}
 	want := map[string]string{
+		"a":          "h: gopls ; ",
 		"db":         "a b e: codedb mcp; is off in one host and on in another: rules can do that by directory",
 		"db-codex":   `c: codedb mcp --fast; was "db" in Codex`,
 		"db-codex-2": `d: codedb mcp; was "db" in Codex`,

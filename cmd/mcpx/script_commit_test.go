@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/go-git/go-git/v5"
@@ -29,4 +31,15 @@ func cmdCommit(ts *testscript.TestScript, neg bool, args []string) {
 	who := &object.Signature{Name: "you", Email: "you@example.com", When: time.Unix(0, 0)}
 	_, err = w.Commit("a commit", &git.CommitOptions{Author: who})
 	ts.Check(err)
+}
+
+// cmdExpand puts the work directory in place of $WORK in a file.
+//
+//	expand FILE
+func cmdExpand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: expand FILE")
+	}
+	text := strings.ReplaceAll(ts.ReadFile(args[0]), "$WORK", ts.Getenv("WORK"))
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
 }
