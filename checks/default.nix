@@ -6,6 +6,7 @@
 }:
 let
   inherit (pkgs) lib;
+  inherit (lib) fileset;
 
   # Go tests by name, with the package's own sources and vendored modules.
   goTest =
@@ -35,6 +36,15 @@ let
       doInstallCheck = false;
     });
 
+  # What tests read that is none of the package's sources.
+  testData = fileset.toSource {
+    root = ../.;
+    fileset = fileset.unions [
+      ../fleet
+      (fileset.fileFilter (file: !lib.any file.hasExt [ "go" "nix" "sh" ]) ./.)
+    ];
+  };
+
   machines = map (lib.removeSuffix ".json") (
     lib.filter (lib.hasSuffix ".json") (lib.attrNames (builtins.readDir ../fleet/machines))
   );
@@ -43,9 +53,8 @@ in
   # All tests, with declared inputs only and without network.
   package = mcpx.overrideAttrs {
     doCheck = true;
-    # Tests render it; it is none of the package's sources.
     preCheck = ''
-      cp -r ${../fleet} fleet
+      cp -r --no-preserve=mode ${testData}/. .
     '';
   };
 
@@ -73,15 +82,14 @@ in
     env.MCPX_LIVE_GOPLS = "1"; # a gopls that is missing fails instead of skipping
   };
 
-  # Every machine renders, and a second time to the same bytes.
+  # Every machine renders, to the bytes that are committed.
   fleet = pkgs.runCommand "mcpx-check-fleet" { nativeBuildInputs = [ mcpx ]; } ''
     export HOME=$TMPDIR
-    mkdir $out
     for machine in ${lib.escapeShellArgs machines}; do
       mcpx render --fleet ${../fleet} --machine "$machine" --out "$out/$machine"
-      mcpx render --fleet ${../fleet} --machine "$machine" --out "$TMPDIR/$machine"
-      diff -r "$out/$machine" "$TMPDIR/$machine"
+      mcpx render --fleet ${../fleet} --machine "$machine" --out "$out/$machine" --check
     done
+    diff -r ${./fleet/golden} $out
   '';
 
   fleet-rejects = import ./fleet-rejects.nix { inherit pkgs mcpx; };

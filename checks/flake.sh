@@ -5,7 +5,8 @@
 # from Debian. Where nixpkgs can be had, run `nix flake check` itself.
 #
 #   bash checks/flake.sh              every check
-#   bash checks/flake.sh COMMAND...   another nix command, with the same stub
+#   bash checks/flake.sh COMMAND...   another command of nix, such as
+#                                     run .#mcpx -- render --machine laptop
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -33,6 +34,7 @@ nix() {
 nix flake metadata --no-update-lock-file >/dev/null
 
 if [ $# -eq 0 ]; then
-  set -- flake check --print-build-logs
+  nix flake check --print-build-logs --override-input nixpkgs "path:$stub"
+else
+  nix "$1" --override-input nixpkgs "path:$stub" "${@:2}"
 fi
-nix "$@" --override-input nixpkgs "path:$stub"

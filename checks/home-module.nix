@@ -92,6 +92,8 @@ let
       } true
     )).success;
 
+  ownPackage = self.packages.${pkgs.stdenv.hostPlatform.system}.mcpx;
+
   gopls = {
     command = "gopls";
     args = [ "mcp" ];
@@ -106,7 +108,7 @@ let
     };
   };
   entry = name: {
-    command = lib.getExe self.packages.${pkgs.stdenv.hostPlatform.system}.mcpx;
+    command = lib.getExe ownPackage;
     args = [
       "connect"
       name
@@ -164,10 +166,28 @@ let
       };
     }
   ];
-  fleet = with' {
-    fleet = ../fleet;
-    machine = "laptop";
-  };
+  fleet = eval [
+    programsMcp
+    {
+      programs.mcpx = {
+        fleet = ../fleet;
+        machine = "laptop";
+        enableMcpIntegration = true;
+      };
+    }
+  ];
+  # A machine whose sockets are elsewhere.
+  sandbox = eval [
+    programsMcp
+    {
+      home.homeDirectory = lib.mkForce "/root";
+      programs.mcpx = {
+        fleet = ../fleet;
+        machine = "sandbox";
+        enableMcpIntegration = true;
+      };
+    }
+  ];
   elsewhere = eval [
     {
       programs.mcpx.servers.gopls = gopls;
@@ -210,7 +230,7 @@ let
       && off.systemd.user.services == { }
       && off.launchd.agents == { };
     ownPackageByDefault =
-      plain.home.packages == [ self.packages.${pkgs.stdenv.hostPlatform.system}.mcpx ];
+      plain.home.packages == [ ownPackage ];
     noAssertionFails =
       lib.concatMap failed [
         plain
@@ -220,6 +240,7 @@ let
         wired
         hosts
         fleet
+        sandbox
         elsewhere
       ] == [ ];
     configIsInstalled =
@@ -285,6 +306,11 @@ let
         "mcpx-control.socket"
       ]
       && !((unit plain) ? Install);
+    socketsAreWhereTheMachineSays =
+      (unit sandbox).Service.ExecStart
+      == "${lib.getExe ownPackage} daemon --runtime-dir \"/root/.local/state/mcpx/run\""
+      && sandbox.systemd.user.sockets.mcpx-attach.Socket.ListenStream
+      == "/root/.local/state/mcpx/run/attach.sock";
     orLoginDoes =
       withoutSockets.systemd.user.sockets == { }
       && (unit withoutSockets).Install.WantedBy == [ "default.target" ]
@@ -310,6 +336,16 @@ let
           "/src"
         ];
       };
+    asRenderIsByItself =
+      lib.attrNames fleet.programs.mcp.servers
+      == lib.attrNames (lib.importJSON ./fleet/golden/laptop/hosts/home-manager/mcp.json).mcpServers;
+    hostsFindTheSockets =
+      sandbox.programs.mcp.servers.codedb.args == [
+        "connect"
+        "codedb"
+        "--runtime-dir"
+        "/root/.local/state/mcpx/run"
+      ];
     hostFiles =
       lib.attrNames hosts.home.file == [
         ".cursor/mcp.json"
@@ -327,6 +363,11 @@ let
       with' {
         fleet = ../fleet;
         machine = "desktop";
+      };
+    "programs.mcpx.machine: machines/sandbox.json says that home is /root, and here it is /home/user." =
+      with' {
+        fleet = ../fleet;
+        machine = "sandbox";
       };
     "programs.mcpx.fleet is set, so programs.mcpx.servers would have no effect: write it into the fleet folder, or leave fleet out." =
       with' {
@@ -420,6 +461,6 @@ pkgs.runCommand "mcpx-check-home-module" { nativeBuildInputs = [ pkgs.jq ]; } ''
   holds ${hosts.home.file.".gemini/settings.json".source} '
     .mcpServers.gopls == {command: "${lib.getExe hosts.programs.mcpx.package}", args: ["connect", "gopls"]}'
   holds ${hosts.xdg.configFile."mcpx/rules.json".source} '.rules == [{path: "~/scratch", servers: []}]'
-  holds ${fleet.programs.mcpx.configFile} '.mcpServers.codedb'
+  diff ${fleet.programs.mcpx.configFile} ${./fleet/golden/laptop/mcpx/config.json}
   touch $out
 ''

@@ -19,8 +19,8 @@ buildGoModule (finalAttrs: {
   pname = "mcpx";
   version = "0.1.0";
 
-  # What is no Go, the fleet above all, stays out: a change there is no new mcpx
-  # and restarts no daemon.
+  # The fleet and what is made from it stay out: a change there is no new mcpx and
+  # restarts no daemon.
   src = fileset.toSource {
     root = ../.;
     fileset = fileset.unions [
@@ -28,7 +28,7 @@ buildGoModule (finalAttrs: {
       ../go.sum
       ../cmd
       ../pkg
-      (fileset.fileFilter (file: !(file.hasExt "nix" || file.hasExt "sh")) ../checks)
+      (fileset.fileFilter (file: file.hasExt "go") ../checks)
     ];
   };
 
