@@ -124,6 +124,9 @@ func (d *Daemon) admit(h api.Hello) (int, *api.Error) {
 	case len(d.open) >= maxSessions:
 		return http.StatusTooManyRequests, &api.Error{Msg: fmt.Sprintf("%d sessions are open, and that is the limit", maxSessions), Hint: "close some: mcpx status shows whose they are"}
 	}
+	if err := crowded(descriptors()); err != nil {
+		return http.StatusTooManyRequests, err
+	}
 	return 0, nil
 }
 

@@ -120,8 +120,8 @@ func assemble(ctx context.Context, o Options, rt *socket.Runtime, stop func()) (
 		return nil, err
 	}
 	cacheDir, err := state.Open(o.Dirs.Cache)
-	if err != nil {
-		return nil, err
+	if err != nil { // what servers said of themselves is asked again then
+		o.Log.Warn("kept no cache", "dir", o.Dirs.Cache, "err", err)
 	}
 	now := time.Now()
 	d := &Daemon{

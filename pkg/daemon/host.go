@@ -28,7 +28,7 @@ const drainLimit = 4 * time.Second
 type attached struct {
 	control *net.UnixConn
 	conn    *session.Conn
-	in      *os.File
+	in, out *os.File
 	ended   chan struct{} // closed when the daemon has let go of the host
 
 	mu sync.Mutex // one line at a time to the shim
@@ -56,7 +56,7 @@ func (d *Daemon) host(a *attached, hello api.Hello, shim socket.Peer, h handed) 
 	}
 	w := stdio.NewWriter(h.out, 0)
 	w.OnWriting(lines.Writing)
-	a.in = h.in
+	a.in, a.out = h.in, h.out
 	a.conn = session.New(w, session.Options{
 		Hello: hello, Chain: proc.Ancestors(shim.PID, hostDepth), Home: d.o.Dirs.Home,
 		Epoch: d.epoch, CallID: d.callID, Say: func(s string) { a.say(api.ShimLine{Stderr: s}) },
@@ -84,10 +84,18 @@ func (d *Daemon) session(a *attached, hello api.Hello, lines *capsule.Capsule) a
 	defer func() {
 		d.o.Log.Info("closed session", "session", id.Session, "server", hello.Server, "took", time.Since(began).Round(time.Millisecond))
 	}()
-	d.wg.Go(func() { // the shim's end is the host's
-		awaitEnd(a.control)
+	over := func() {
 		a.conn.Close()
 		a.stopReading()
+	}
+	d.wg.Go(func() { // the shim's end is the host's
+		awaitEnd(a.control)
+		over()
+	})
+	d.wg.Go(func() {
+		if awaitReaderGone(a.out) {
+			over()
+		}
 	})
 	if errors.Is(a.conn.Serve(lines), session.ErrDrained) {
 		return api.ShimLine{Drain: true}

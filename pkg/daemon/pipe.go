@@ -35,3 +35,21 @@ func isPipe(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeNamedPipe != 0
 }
+
+// awaitReaderGone waits until nobody reads what is written to w any more; false
+// when w was closed first. A host that is dead, or has closed its end, wants no
+// answer: what it has in flight must not hold a server that others wait for.
+func awaitReaderGone(w *os.File) bool {
+	raw, err := w.SyscallConn()
+	if err != nil {
+		return false
+	}
+	gone := false
+	_ = raw.Read(func(fd uintptr) bool { // an error on the descriptor counts as readable
+		fds := []unix.PollFd{{Fd: int32(fd)}}
+		n, err := unix.Poll(fds, 0)
+		gone = err == nil && n > 0 && fds[0].Revents&(unix.POLLERR|unix.POLLHUP) != 0
+		return gone
+	})
+	return gone
+}

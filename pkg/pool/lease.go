@@ -17,6 +17,9 @@ type Lease struct {
 // Mux is the instance's.
 func (l *Lease) Mux() *mux.Mux { return l.in.up.Mux() }
 
+// Upstream is what the pool's Dial made.
+func (l *Lease) Upstream() Upstream { return l.in.up }
+
 // Instance names the instance; a new process has a new one.
 func (l *Lease) Instance() string { return l.in.id }
 

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/dezren39/mcpx/pkg/canon"
 	"github.com/dezren39/mcpx/pkg/mux"
 	"github.com/dezren39/mcpx/pkg/pool"
 	"github.com/dezren39/mcpx/pkg/roots"
@@ -27,6 +28,9 @@ type instance struct {
 	wg   sync.WaitGroup // the listing
 	news chan struct{}  // holds one: the lists have changed
 
+	dir  canon.Mark   // where the process stands
+	seen atomic.Int64 // when dir was last looked at, in Unix nanoseconds
+
 	mu     sync.Mutex // guards what follows
 	listed bool       // a whole listing has succeeded, or nothing needs listing
 	fault  string     // why the last listing failed; "" when it did not
@@ -42,6 +46,7 @@ func (sv *server) dial(ctx context.Context, id string, rs scope.ResolvedScope, c
 	if err != nil {
 		return nil, err
 	}
+	dir, _ := canon.Marked(r.dirOf(plan)) // if it is not there, the start itself says so
 	var pid atomic.Int64
 	child := r.o.Child
 	child.Marker = r.o.Marker + "." + id
@@ -63,7 +68,7 @@ func (sv *server) dial(ctx context.Context, id string, rs scope.ResolvedScope, c
 		"era", string(conn.Handshake().Era), "took", time.Since(began).Round(time.Millisecond))
 	in := &instance{
 		sv: sv, key: rs.Key, conn: conn, mux: mux.New(conn, mux.Options{Server: plan.Server}),
-		news: make(chan struct{}, 1),
+		news: make(chan struct{}, 1), dir: dir,
 	}
 	in.life, in.end = context.WithCancel(context.Background())
 	in.mux.OnListChanged(func(string) {
@@ -74,6 +79,24 @@ func (sv *server) dial(ctx context.Context, id string, rs scope.ResolvedScope, c
 	})
 	in.wg.Go(in.follow)
 	return in, nil
+}
+
+// lookEvery bounds how often a busy instance's directory is looked at.
+const lookEvery = 20 * time.Millisecond
+
+// stands reports whether the name of the directory that the process stands in
+// still means that directory. A checkout that was removed and made again, or
+// moved, leaves a process that answers for the old one.
+func (in *instance) stands() bool {
+	now := time.Now().UnixNano()
+	if now-in.seen.Load() < int64(lookEvery) || in.conn.PID() == 0 { // a remote stands nowhere
+		return true
+	}
+	if !in.dir.Holds() {
+		return false
+	}
+	in.seen.Store(now)
+	return true
 }
 
 // softRoots is how an instance of a session's own key asks for that session's

@@ -114,11 +114,22 @@ func (r *Registry) Acquire(ctx context.Context, s *config.Resolved, cc scope.Cal
 			return nil, err
 		}
 		l, err := sv.pool.Acquire(ctx, rs, cc)
-		if !errors.Is(err, pool.ErrRetired) {
+		switch {
+		case errors.Is(err, pool.ErrRetired): // the config changed in between; the next look-up makes a new pool
+		case err != nil || standing(l):
 			return l, err
+		default:
+			l.Release()
+			r.log.Info("left replaced directory", "server", s.Name, "key", rs.Key, "root", rs.Root)
+			sv.pool.Stop(ctx, rs.Key)
 		}
-		// The config changed in between; the next look-up makes a new pool.
 	}
+}
+
+// standing reports whether a leased instance is still where its key says.
+func standing(l *pool.Lease) bool {
+	in, ok := l.Upstream().(*instance)
+	return !ok || in.stands()
 }
 
 // Running leases the instance for key if it is up, without starting or waiting:
@@ -128,7 +139,12 @@ func (r *Registry) Running(s *config.Resolved, key string) (*pool.Lease, bool) {
 	if err != nil {
 		return nil, false
 	}
-	return sv.pool.Running(key)
+	l, ok := sv.pool.Running(key)
+	if ok && !standing(l) {
+		l.Release() // Acquire replaces it
+		return nil, false
+	}
+	return l, ok
 }
 
 // server is the definition's, made at the first look-up.

@@ -31,7 +31,7 @@ func (c *Conn) batch(l capsule.Line) {
 	for _, el := range elements {
 		env, err := wire.Scan(el)
 		if bad, ok := errors.AsType[*wire.ScanError](err); ok {
-			if bad.ID != nil {
+			if answerable(bad) {
 				b.lines = append(b.lines, bytes.TrimRight(refusal(bad), "\n"))
 			}
 			continue

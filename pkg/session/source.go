@@ -47,13 +47,19 @@ func (c *Conn) line(l capsule.Line) {
 	}
 	env, err := wire.Scan(l.Bytes)
 	if err != nil {
-		if bad, ok := errors.AsType[*wire.ScanError](err); ok && (bad.ID != nil || bad.Code == wire.CodeParse) {
-			c.send(refusal(bad)) // else it may be a notification or a response: those are never answered
+		if bad, ok := errors.AsType[*wire.ScanError](err); ok && answerable(bad) {
+			c.send(refusal(bad))
 		}
 		c.dealt(l.Mark)
 		return
 	}
 	c.message(&message{env, l.Mark, l.Replayed})
+}
+
+// answerable reports whether a refused line is answered. A notification or a
+// response never is.
+func answerable(bad *wire.ScanError) bool {
+	return bad.ID != nil || bad.NoID || bad.Code == wire.CodeParse
 }
 
 // message routes one message. What it hands on outlives the line only as a copy.

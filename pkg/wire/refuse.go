@@ -12,11 +12,13 @@ const (
 // request to answer, nil when none was found or none may be answered; Code is
 // -32700 (not JSON) or -32600 (not a message we will vouch for). ResponseID is
 // the raw id of a refused response: the request that waits for it will get no
-// other answer.
+// other answer. NoID is what is neither a notification nor a response and has no
+// id that may be repeated: it is answered under null.
 type ScanError struct {
 	Code       int
 	ID         []byte
 	ResponseID []byte
+	NoID       bool
 	Msg        string
 }
 
@@ -28,6 +30,8 @@ func (s *scanner) refused() *ScanError {
 	err := &ScanError{Code: CodeInvalid, Msg: s.refusal}
 	id := s.env.Bytes(s.env.ID)
 	if id == nil || s.unsure&(1<<fieldID) != 0 || tokenShape.check(id) != "" || id[0] == 'n' {
+		method, hasID := s.seen&(1<<fieldMethod) != 0, s.seen&(1<<fieldID) != 0
+		err.NoID = method && hasID || !method && !s.response()
 		return err
 	}
 	if s.response() {
