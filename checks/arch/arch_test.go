@@ -27,7 +27,7 @@ const maxLines = 400
 // stands in a lower row, or, within "pure", what stands to its left.
 var layers = [][]string{
 	{"scope", "roots", "wire", "era", "config", "visibility", "spawn", "roof", "hostfile", "render", "adopt"}, // pure
-	{"canon", "place", "proc", "socket", "state", "stdio", "capsule", "api"},                         // leaf
+	{"canon", "place", "proc", "socket", "state", "stdio", "capsule", "api"},                                  // leaf
 	{"gitwhere"}, {"source"}, {"fleet"}, {"child"}, {"upstream"}, {"mux"}, {"pool"}, {"registry"}, {"session"},
 	{"front", "page"}, {"daemon"}, {"shim"}, {"demo"},
 }

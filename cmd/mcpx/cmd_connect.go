@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"path/filepath"
 
 	"github.com/urfave/cli/v3"
 
@@ -28,6 +29,11 @@ func connectCommand(p *program) *cli.Command {
 			}
 			o := p.shim(dirs)
 			o.Server, o.Flags = c.Args().First(), flagsOf(c)
+			if o.Flags.Cwd != "" { // relative to where the host stands, which the daemon does not know
+				if o.Flags.Cwd, err = filepath.Abs(o.Flags.Cwd); err != nil {
+					return err
+				}
+			}
 			code, err := shim.Run(ctx, o)
 			if err == nil && code != 0 {
 				return exitCode(code)

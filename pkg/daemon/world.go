@@ -2,6 +2,8 @@ package daemon
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 
 	"github.com/dezren39/mcpx/pkg/canon"
 	"github.com/dezren39/mcpx/pkg/config"
@@ -27,8 +29,15 @@ func (w *world) Locate(ctx context.Context, dir, ceilings string) scope.Git {
 	return gitwhere.Locate(ctx, dir, gitwhere.Options{Ceilings: gitwhere.Ceilings(ceilings)})
 }
 
-// Canon is the one spelling of a directory.
-func (w *world) Canon(path string) (string, error) { return canon.Dir(path) }
+// Canon is the one spelling of a directory. The error is the bare reason: who
+// shows it names the path.
+func (w *world) Canon(path string) (string, error) {
+	dir, err := canon.Dir(path)
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		return "", pe.Err
+	}
+	return dir, err
+}
 
 // Stands is where p stands. A process that is gone stands nowhere for good, so
 // it counts as readable: it will not move.
