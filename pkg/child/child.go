@@ -20,7 +20,7 @@ type Options struct {
 	Base     func(ctx context.Context) ([]string, error) // the base environment (design D15); may wait for the login shell; nil means this process's own
 	Marker   string                                      // value of MCPX_INSTANCE, of this start alone: Stop ends whoever carries it
 	Grace    time.Duration                               // of each step of the stop ladder; 0 means 5 s
-	OnStderr func(line string)                           // called for each line as the server wrote it, in order; it must not block
+	OnStderr func(line string)                           // called for each line as the server wrote it, its secrets hidden, in order; it must not block
 	Log      *slog.Logger                                // nil means no log
 }
 
@@ -31,6 +31,7 @@ type Process struct {
 	marker string
 	grace  time.Duration
 	log    *slog.Logger
+	mask   mask
 
 	cmd     *exec.Cmd
 	id      proc.ID
@@ -73,8 +74,14 @@ func (p *Process) ID() proc.ID { return p.id }
 func (p *Process) Command() string { return p.cmd.Path }
 
 // StderrTail is the last lines on stderr (at most 64 KiB and 100 lines kept),
-// with whatever bytes the server wrote.
+// with whatever bytes the server wrote but its secrets, which read "•••".
 func (p *Process) StderrTail() []string { return p.tail.all() }
+
+// Mask hides the server's secrets in what it says elsewhere (threat T28).
+func (p *Process) Mask(text string) string {
+	shown, _ := p.mask.hide([]byte(text), false)
+	return shown
+}
 
 // Done is closed when the process has been reaped and its stderr has been read.
 func (p *Process) Done() <-chan struct{} { return p.done }

@@ -127,7 +127,7 @@ func TestSpawnCwdSwappedAfterTheCheck(t *testing.T) {
 	c, err := launch(&exec.Cmd{
 		Path: p.Command, Args: []string{p.Command}, Dir: d.spawn,
 		Env: Environ(os.Environ(), p, nil, "", d.path, ""), SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
-	}, p.Server, options(t))
+	}, p.Server, nil, options(t))
 	if err != nil {
 		t.Fatal(err)
 	}

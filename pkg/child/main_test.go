@@ -31,6 +31,10 @@ func TestMain(m *testing.M) {
 		beServer()
 	case "report":
 		report()
+	case "say": // on stderr, with variables filled in
+		for _, text := range os.Args[1:] {
+			fmt.Fprint(os.Stderr, os.ExpandEnv(text))
+		}
 	case "deaf": // to TERM, but not for ever
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Fprintln(os.Stderr, "deaf", os.Getpid())

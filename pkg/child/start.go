@@ -50,7 +50,7 @@ func Start(ctx context.Context, p spawn.Plan, o Options) (*Process, error) {
 		// reaches the whole npx, sh, node tree (report B1).
 		SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
 	}
-	child, err := launch(cmd, p.Server, o)
+	child, err := launch(cmd, p.Server, newMask(env, secrets), o)
 	if err != nil {
 		return nil, commandProblem(p, explainExec(program, err))
 	}
@@ -66,7 +66,7 @@ func (o Options) base(ctx context.Context) ([]string, error) {
 }
 
 // launch starts cmd between three pipes, and the goroutines that look after it.
-func launch(cmd *exec.Cmd, server string, o Options) (*Process, error) {
+func launch(cmd *exec.Cmd, server string, m mask, o Options) (*Process, error) {
 	ours, theirs, err := openPipes()
 	if err != nil {
 		return nil, err
@@ -84,6 +84,7 @@ func launch(cmd *exec.Cmd, server string, o Options) (*Process, error) {
 		marker: o.Marker,
 		grace:  o.Grace,
 		log:    o.Log,
+		mask:   m,
 		cmd:    cmd,
 		id:     proc.ID{PID: cmd.Process.Pid, Start: start},
 		stdin:  ours[0], stdout: ours[1], stderr: ours[2],

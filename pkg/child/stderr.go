@@ -39,15 +39,19 @@ func (t *tail) all() []string {
 }
 
 // drain reads stderr for as long as there is any, whether anybody listens or
-// not: a server whose pipe is full stands still (report F9).
+// not: a server whose pipe is full stands still (report F9). Secrets are hidden
+// before a long line is cut, or half of one would be left.
 func (p *Process) drain(on func(line string)) {
 	defer close(p.drained)
 	defer p.stderr.Close()
 	r := bufio.NewReaderSize(p.stderr, lineBytes)
+	var text string
+	var rest []byte
 	for {
-		line, err := r.ReadSlice('\n') // ErrBufferFull: a piece of a long line
-		if len(line) > 0 {
-			text := strings.TrimRight(string(line), "\r\n")
+		piece, err := r.ReadSlice('\n') // ErrBufferFull: of a long line
+		text, rest = p.mask.hide(append(rest, piece...), err == bufio.ErrBufferFull)
+		if len(text) > 0 {
+			text = strings.TrimRight(text, "\r\n")
 			p.tail.add(text)
 			if on != nil {
 				on(text)

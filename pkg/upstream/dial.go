@@ -155,7 +155,7 @@ func (c *Conn) abandon() {
 func (c *Conn) fail(hint, format string, args ...any) *Failure {
 	return &Failure{
 		Server: c.plan.Server,
-		Msg:    fmt.Sprintf(format, args...),
+		Msg:    c.proc.Mask(fmt.Sprintf(format, args...)), // a refusal may quote what was refused
 		Exit:   c.proc.Exit(),
 		Stderr: c.proc.StderrTail(),
 		hint:   hint,

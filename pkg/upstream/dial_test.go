@@ -270,6 +270,17 @@ func TestDialFailures(t *testing.T) {
 	}
 }
 
+// A refusal that quotes a secret does not make it known (threat T28).
+func TestDialFailuresShowNoSecret(t *testing.T) {
+	s := newServer(t, "fake", "-init-error")
+	s.plan.Env["LICENCE_KEY_SECRET"] = "no licence"
+	_, err := s.dial(t)
+	const want = `server "srv": initialize: refused with error -32603: initialize failed: •••`
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
 func TestDialStartsThriceAtMost(t *testing.T) {
 	s := newServer(t, "script", "server/discover=exit", "initialize=exit").atRoot(t.TempDir())
 	if _, err := s.dial(t); err == nil {
