@@ -6,14 +6,17 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // reference is a value that somebody else fills in: ${NAME}, $NAME, {env:NAME}
 // or {file:NAME}, alone or behind the name of an HTTP authentication scheme.
-var reference = regexp.MustCompile(`^((?i:bearer|basic|token) +)?(\$\{[^}]*\}|\$[A-Za-z_][A-Za-z0-9_]*|\{(env|file):[^}]*\})$`)
+var reference = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^((?i:bearer|basic|token) +)?(\$\{[^}]*\}|\$[A-Za-z_][A-Za-z0-9_]*|\{(env|file):[^}]*\})$`)
+})
 
 // IsReference reports whether a value is filled in by somebody else.
-func IsReference(value string) bool { return reference.MatchString(value) }
+func IsReference(value string) bool { return reference().MatchString(value) }
 
 // SecretLiteral reports whether a value is a secret that is written out: a token
 // of a well-known make under any name, an address with a password, or anything

@@ -68,7 +68,7 @@ func (t *Tree) compare(dir string) {
 // open finds the repository around dir, and where dir is in it.
 func open(dir string) (r *git.Repository, below string, err error) {
 	if dir, err = filepath.Abs(dir); err == nil {
-		dir, err = canon.Path(dir)
+		dir, err = canon.Deepest(dir) // a commit may have what the disk has no more
 	}
 	if err != nil {
 		return nil, "", err

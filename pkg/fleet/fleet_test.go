@@ -144,6 +144,12 @@ func TestReadRevReadsTheCommitWhateverLiesOnTheDisk(t *testing.T) {
 			t.Errorf("%s: commit %q, dirty %v (-want +got):\n%s", tt.rev, got.Commit, got.Dirty, diff)
 		}
 	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := ReadRev(dir, "HEAD"); err != nil || len(got.Files) != 4 {
+		t.Errorf("a folder that is gone from the disk: got %v, %v", text(got.Files), err)
+	}
 	var e *Error
 	if _, err := ReadRev(dir, "v9"); !errors.As(err, &e) || e.Hint() == "" {
 		t.Errorf("an unknown revision: got %v", err)

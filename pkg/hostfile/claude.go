@@ -1,5 +1,7 @@
 package hostfile
 
+import "strings"
+
 // mcpServers is the form that Claude Desktop brought into the world and most
 // hosts took over.
 func mcpServers(s spelling) object {
@@ -25,10 +27,14 @@ func claudeCode() Host {
 		Name: "claude-code", Title: "Claude Code", File: ".mcp.json",
 		Places: []Place{{".claude.json", false}, {".mcp.json", true}},
 		Doc:    "https://code.claude.com/docs/en/mcp", Tried: "2.1.197",
-		NoDots: true,
-		form:   f,
-		// claude mcp add refuses a name that is taken.
+		form: f,
+		// claude mcp add refuses a name that is taken, and one with a dot or a
+		// space, which in the file is fine.
 		register: func(s Entry, l Level) string {
+			if strings.ContainsFunc(s.Name, func(r rune) bool { return r == '.' || special(r) }) {
+				file := map[Level]string{User: "~/.claude.json", Project: ".mcp.json", Local: "~/.claude.json, under projects,"}[l]
+				return edit(file, "mcpServers."+s.Name, f.spell.oneLine(s))
+			}
 			return shell("claude", "mcp", "remove", "--scope", string(l), s.Name) + "; " +
 				shell(append([]string{"claude", "mcp", "add", "--scope", string(l), s.Name, "--", s.Command}, s.Args...)...)
 		},

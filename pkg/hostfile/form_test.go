@@ -126,6 +126,11 @@ func TestRegisterLines(t *testing.T) {
 		{"claude-desktop", User, `in claude_desktop_config.json set mcpServers.db to {"args":["connect","db","--runtime-dir","/a b"],"command":"mcpx"}`},
 		{"home-manager", User, `in your home-manager configuration set programs.mcp.servers.db to { command = "mcpx"; args = [ "connect" "db" "--runtime-dir" "/a b" ]; }`},
 	}
+	claude, _ := Named("claude-code")
+	want := `in .mcp.json set mcpServers.a.b to {"args":["connect","a.b"],"command":"mcpx"}`
+	if got := claude.Register(Connect("a.b", ""), Project); got != want {
+		t.Errorf("a name claude mcp add refuses: got %s, want %s", got, want)
+	}
 	for _, tt := range tests {
 		h, _ := Named(tt.host)
 		if diff := cmp.Diff(tt.want, h.Register(Connect("db", "/a b"), tt.level)); diff != "" {

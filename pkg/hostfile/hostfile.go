@@ -52,9 +52,6 @@ type Host struct {
 	Doc    string // the page the format was taken from
 	Tried  string // the version the format was tried with; "" when it comes from the page alone
 
-	// NoDots is set when the host's own command refuses a dot in a name.
-	NoDots bool
-
 	form     form
 	register func(s Entry, l Level) string
 }

@@ -68,26 +68,17 @@ func (f fleet) sameServers(m *config.Machine) config.Problems {
 	return out
 }
 
-// hosts must be known, and take the names of the servers.
+// hosts must be known.
 func (f fleet) hosts(m *config.Machine) config.Problems {
 	var out config.Problems
 	for i, name := range m.Hosts {
 		field := fmt.Sprintf("hosts[%d]", i)
-		h, ok := hostfile.Named(name)
-		if !ok {
+		if _, ok := hostfile.Named(name); !ok {
 			hint := "there are: " + strings.Join(hostfile.Names(), " ")
 			if near := config.DidYouMean(name, hostfile.Names()); near != "" {
 				hint = "did you mean " + near + "?"
 			}
 			out = append(out, problem(m.At("", field), "", field, "", fmt.Sprintf("no host is called %q", name), hint))
-			continue
-		}
-		for _, server := range f.shared.Names() {
-			if h.NoDots && strings.Contains(server, ".") {
-				p := problem(m.At("", field), server, field, "", h.Title+" takes no dot in a name", "use - or _")
-				p.Warning = true
-				out = append(out, p)
-			}
 		}
 	}
 	return out

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/dezren39/mcpx/pkg/config"
 	"github.com/dezren39/mcpx/pkg/scope"
@@ -14,7 +15,9 @@ import (
 
 // home is a directory that another machine does not have. A bare /root counts
 // where a path begins.
-var home = regexp.MustCompile(`/home/[^/\s"',:;&?]*|/Users/[^/\s"',:;&?]*|/root/|(^|[^A-Za-z0-9_./-])/root$`)
+var home = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`/home/[^/\s"',:;&?]*|/Users/[^/\s"',:;&?]*|/root/|(^|[^A-Za-z0-9_./-])/root$`)
+})
 
 // homePaths finds home directories in any string of a file all machines read.
 func homePaths(file string, data []byte) config.Problems {
@@ -30,26 +33,30 @@ func homePaths(file string, data []byte) config.Problems {
 }
 
 func homePath(s string) string {
-	found := home.FindString(s)
+	found := home().FindString(s)
 	if plain, err := url.PathUnescape(s); found == "" && err == nil {
-		found = home.FindString(plain)
+		found = home().FindString(plain)
 	}
 	if i := strings.IndexByte(found, '/'); i > 0 {
 		found = found[i:]
+	}
+	if config.LooksSecret(found) {
+		return found[:strings.LastIndexByte(found, '/')+1]
 	}
 	return found
 }
 
 func homeHint(n config.Node) string {
+	machines := path.Join(path.Dir(n.At.File), MachineDir, "*.json")
 	switch {
 	case n.Server == "":
 		return "write ~/…, or what all machines have"
 	case n.Field == "command":
-		return fmt.Sprintf("name the program (%q) and put its directory on PATH, or set it in %s/*.json", path.Base(n.Value), MachineDir)
+		return fmt.Sprintf("name the program (%q) and put its directory on PATH, or set it in %s", path.Base(n.Value), machines)
 	case n.Field == "url" || strings.HasPrefix(n.Field, "headers."):
-		return fmt.Sprintf("set it for each machine in %s/*.json", MachineDir)
+		return "set it for each machine in " + machines
 	}
-	return fmt.Sprintf("use ${mcpx.root}, or set it for each machine in %s/*.json, where a leading ~/ is that machine's home", MachineDir)
+	return "use ${mcpx.root}, or set it for each machine in " + machines + ", where a leading ~/ is that machine's home"
 }
 
 // secrets finds secrets written out in any file of the fleet (threat T37). They

@@ -15,17 +15,20 @@ func TestEachRuleNamesWhatBreaksIt(t *testing.T) {
 		want           []string
 	}{
 		{"a home path in a command", `"a": { "command": "/home/you/bin/a" }`, "", "", []string{
-			`error [home-path] fleet/.mcpx.json:2:19: server "a": command: holds /home/you…, which other machines do not have | name the program ("a") and put its directory on PATH, or set it in machines/*.json`}},
+			`error [home-path] fleet/.mcpx.json:2:19: server "a": command: holds /home/you…, which other machines do not have | name the program ("a") and put its directory on PATH, or set it in fleet/machines/*.json`}},
 		{"a home path in the middle of an arg", `"a": { "command": "a", "args": ["--db=/Users/you/x,y"] }`, "", "", []string{
-			`error [home-path] fleet/.mcpx.json:2:33: server "a": args[0]: holds /Users/you…, which other machines do not have | use ${mcpx.root}, or set it for each machine in machines/*.json, where a leading ~/ is that machine's home`}},
+			`error [home-path] fleet/.mcpx.json:2:33: server "a": args[0]: holds /Users/you…, which other machines do not have | use ${mcpx.root}, or set it for each machine in fleet/machines/*.json, where a leading ~/ is that machine's home`}},
 		{"a home path in an env value and in a url",
 			`"a": { "command": "a", "env": { "P": "/bin:/root/bin" } }, "b": { "url": "http://localhost/?dir=%2Fhome%2Fyou" }`, "", "", []string{
-				`error [home-path] fleet/.mcpx.json:2:38: server "a": env.P: holds /root/…, which other machines do not have | use ${mcpx.root}, or set it for each machine in machines/*.json, where a leading ~/ is that machine's home`,
-				`error [home-path] fleet/.mcpx.json:2:74: server "b": url: holds /home/you…, which other machines do not have | set it for each machine in machines/*.json`}},
+				`error [home-path] fleet/.mcpx.json:2:38: server "a": env.P: holds /root/…, which other machines do not have | use ${mcpx.root}, or set it for each machine in fleet/machines/*.json, where a leading ~/ is that machine's home`,
+				`error [home-path] fleet/.mcpx.json:2:74: server "b": url: holds /home/you…, which other machines do not have | set it for each machine in fleet/machines/*.json`}},
 		{"a home path under a key of another host", `"a": { "command": "a", "envFile": "/home/you/.env" }`, "", "", []string{
-			`error [home-path] fleet/.mcpx.json:2:35: server "a": envFile: holds /home/you…, which other machines do not have | use ${mcpx.root}, or set it for each machine in machines/*.json, where a leading ~/ is that machine's home`}},
+			`error [home-path] fleet/.mcpx.json:2:35: server "a": envFile: holds /home/you…, which other machines do not have | use ${mcpx.root}, or set it for each machine in fleet/machines/*.json, where a leading ~/ is that machine's home`}},
 		{"a home path in the rules", `"a": { "command": "a" }`, `{ "rules": [ { "path": "/home/you/src", "servers": "*" } ] }`, "", []string{
 			`error [home-path] fleet/rules.json:1:24: rules[0].path: holds /home/you…, which other machines do not have | write ~/…, or what all machines have`}},
+		{"a home path with a secret behind it", `"a": { "url": "http://h/home/ghp_0123456789" }`, "", "", []string{
+			`error [home-path] fleet/.mcpx.json:2:15: server "a": url: holds /home/…, which other machines do not have | set it for each machine in fleet/machines/*.json`,
+			`error [secret-literal] fleet/.mcpx.json:2:15: server "a": url: is a secret, written out | pass it by a header, and that by "secrets"`}},
 		{"no home path", `"a": { "command": "/usr/bin/a", "args": ["/homes/x", "/opt/root", "x/rooted"] }`, "", "", nil},
 		{"placeholders", `"a": { "command": "a", "args": ["${mcpx.rot}", "${mcpx.root"] }`, "", "", []string{
 			`error [placeholder] fleet/.mcpx.json:2:33: server "a": args[0]: unknown placeholder ${mcpx.rot} | did you mean ${mcpx.root}?`,
@@ -62,15 +65,14 @@ func TestEachRuleNamesWhatBreaksIt(t *testing.T) {
 		{"where a secret is kept is none", `"a": { "command": "a", "mcpx": { "secrets": { "TOKEN": { "file": "~/.secrets/a" } } } }`, "", `{ "home": "/h", "daemon": { "http": { "listen": "127.0.0.1:1", "auth": "token" } } }`, nil},
 		{"a name set twice", `"a": { "command": "a" }, "a": { "command": "/home/you/a" }`, "", "", []string{
 			`error [duplicate] fleet/.mcpx.json:2:26: server "a": defined twice, here and on line 2 | rename one, or remove it`,
-			`error [home-path] fleet/.mcpx.json:2:44: server "a": command: holds /home/you…, which other machines do not have | name the program ("a") and put its directory on PATH, or set it in machines/*.json`}},
+			`error [home-path] fleet/.mcpx.json:2:44: server "a": command: holds /home/you…, which other machines do not have | name the program ("a") and put its directory on PATH, or set it in fleet/machines/*.json`}},
 		{"a tilde that is not the first thing", `"a": { "command": "a", "args": ["~/x"] }`, "", `{ "home": "/h", "mcpServers": { "a": { "env": { "D": "x=~/d" } } } }`, []string{
 			`warning [check] fleet/.mcpx.json:2:33: server "a": args[0]: ~ is passed as it stands | write the directory out`,
 			`warning [check] fleet/machines/laptop.json:1:54: server "a": env.D: ~ is passed as it stands | write the directory out`}},
 		{"a program beside the file", `"a": { "command": "./a" }`, "", "", []string{
 			`warning [check] fleet/.mcpx.json:2:19: server "a": command: is relative to the file that says it, and the rendered one is elsewhere | name the program and put its directory on PATH, or write ~/… in fleet/machines/*.json`}},
-		{"hosts nobody knows, and names they refuse", `"a.b": { "command": "a" }`, "", `{ "home": "/h", "hosts": ["codx", "claude-code"] }`, []string{
-			`error [check] fleet/machines/laptop.json:1:27: hosts[0]: no host is called "codx" | did you mean codex?`,
-			`warning [check] fleet/machines/laptop.json:1:35: server "a.b": hosts[1]: Claude Code takes no dot in a name | use - or _`}},
+		{"hosts nobody knows", `"a.b": { "command": "a" }`, "", `{ "home": "/h", "hosts": ["codx", "claude-code"] }`, []string{
+			`error [check] fleet/machines/laptop.json:1:27: hosts[0]: no host is called "codx" | did you mean codex?`}},
 		{"rules of the wrong shape", `"a": { "command": "a" }`, `{ "default": "all", "rule": [], "rules": [ 3, { "path": "", "servers": ["b", 1] }, {} ] }`, "", []string{
 			`error [check] fleet/rules.json:1:14: default: is not of the right kind | write { "default": "*", "rules": [ { "path": "~/src", "servers": ["NAME"] } ] }`,
 			`error [check] fleet/rules.json:1:29: rule: unknown key | known here: default, rules; in a rule: path, servers`,

@@ -5,11 +5,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/dezren39/mcpx/pkg/config"
 )
 
-var index = regexp.MustCompile(`\[\d+\]`)
+var index = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[\d+\]`) })
 
 // shapes are the kinds each value of a rules file may be of, by its field
 // without indexes.
@@ -41,7 +42,7 @@ func checkRules(file string, data []byte, servers []string) config.Problems {
 }
 
 func ruleFault(n config.Node, twice bool, servers []string) (msg, hint string, warn bool) {
-	field := index.ReplaceAllString(n.Field, "[]")
+	field := index().ReplaceAllString(n.Field, "[]")
 	kinds, known := shapes()[field]
 	list := field == "default" || field == "rules[].servers"
 	switch {
@@ -67,7 +68,7 @@ func ruleFault(n config.Node, twice bool, servers []string) (msg, hint string, w
 func incompleteRows(nodes []config.Node, seen map[string]bool) config.Problems {
 	var out config.Problems
 	for _, n := range nodes {
-		if index.ReplaceAllString(n.Field, "[]") != "rules[]" || n.Kind != '{' {
+		if index().ReplaceAllString(n.Field, "[]") != "rules[]" || n.Kind != '{' {
 			continue
 		}
 		for _, key := range []string{".path", ".servers"} {
