@@ -49,7 +49,7 @@ func readSecret(ctx context.Context, s config.Secret, base []string, home string
 	var data []byte
 	var err error
 	if s.File != "" {
-		data, err = secretFile(s.File)
+		data, err = secretFile(s.File, home)
 	} else {
 		data, err = secretCommand(ctx, s.Command, base, home)
 	}
@@ -69,8 +69,12 @@ func readSecret(ctx context.Context, s config.Secret, base []string, home string
 }
 
 // secretFile refuses a file that another user could have read or written
-// (threat T37); that includes all of the Nix store.
-func secretFile(name string) ([]byte, error) {
+// (threat T37); that includes all of the Nix store. "~/" is the user's home:
+// a file that several machines share can name no other (design §4).
+func secretFile(name, home string) ([]byte, error) {
+	if below, ok := strings.CutPrefix(name, "~/"); ok {
+		name = filepath.Join(home, below)
+	}
 	if !filepath.IsAbs(name) {
 		return nil, fmt.Errorf("file %s is not an absolute path", name)
 	}

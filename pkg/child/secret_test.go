@@ -66,6 +66,16 @@ func TestSecretsReachTheChild(t *testing.T) {
 	}
 }
 
+func TestASecretFileMayBeBelowHome(t *testing.T) {
+	o := options(t)
+	write(t, o.Home+"/token", canary)
+	p := plan("report")
+	p.Secrets = map[string]config.Secret{"TOKEN": {File: "~/token"}}
+	if value := lastOf(factsOf(t, p, o).Env, "TOKEN"); value != canary {
+		t.Errorf("TOKEN: got %q, want the file's content", value)
+	}
+}
+
 func TestSecretsThatCannotBeRead(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string, mode os.FileMode) string {
