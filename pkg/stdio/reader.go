@@ -16,6 +16,7 @@ type Reader struct {
 	err error // what the stream ended with, once read to its end
 
 	start, end int // the bytes of buf not yet handed out
+	cutOff     bool
 	searched   int // of those, how many are known to hold no newline
 	last       int // the length of the line handed out before
 	short      int // how many lines in a row would have fitted in the least buffer
@@ -62,6 +63,10 @@ func (r *Reader) Next() ([]byte, error) {
 	}
 }
 
+// CutOff reports whether the line that Next returned last had no newline: the
+// stream ended in it, or just behind it.
+func (r *Reader) CutOff() bool { return r.cutOff }
+
 // line returns the next line as it is, without its newline.
 func (r *Reader) line() ([]byte, error) {
 	for {
@@ -70,6 +75,7 @@ func (r *Reader) line() ([]byte, error) {
 		if n >= 0 {
 			n += r.searched
 			r.take(n + 1)
+			r.cutOff = false
 			if n > r.max {
 				return nil, NewTooLong(unread[:n])
 			}
@@ -80,6 +86,7 @@ func (r *Reader) line() ([]byte, error) {
 		}
 		if r.err != nil {
 			r.take(len(unread))
+			r.cutOff = true
 			if len(unread) == 0 {
 				return nil, r.err
 			}

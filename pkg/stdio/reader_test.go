@@ -74,6 +74,33 @@ func TestReaderSplitsLines(t *testing.T) {
 	}
 }
 
+func TestReaderTellsALineThatWasCutOff(t *testing.T) {
+	tests := []struct {
+		name, stream string
+		want         []bool
+	}{
+		{"no line is", "a\nb\n", []bool{false, false}},
+		{"the last one is", "a\nb", []bool{false, true}},
+		{"the only one is", "a", []bool{true}},
+		{"blanks behind it are no line", "a\n ", []bool{false}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var got []bool
+			r := NewReader(strings.NewReader(tt.stream), 0)
+			for {
+				if _, err := r.Next(); err != nil {
+					break
+				}
+				got = append(got, r.CutOff())
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("CutOff, line by line (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestReaderEndsWithTheStreamsError(t *testing.T) {
 	broken := errors.New("broken")
 	got, err := read(t, NewReader(io.MultiReader(strings.NewReader("a\nb"), iotest.ErrReader(broken)), 0))

@@ -49,8 +49,8 @@ func NewWriter(w io.Writer, maxQueued int) *Writer {
 func (w *Writer) OnWriting(f func(now bool)) { w.writing = f }
 
 // Write takes one or more whole lines, newline included. It never blocks. It
-// returns ErrFull when something waits already and they do not fit in the queue
-// (nothing of them is written), or the error that ended the stream. Into an
+// returns ErrFull when something waits already and they do not fit in the queue,
+// or the error that ended the stream; nothing of them is written then. Into an
 // empty queue any size fits, or the largest line could not pass. Safe for
 // concurrent use; it keeps nothing of lines.
 func (w *Writer) Write(lines []byte) error {

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 
@@ -58,14 +59,21 @@ func newConn(p spawn.Plan, o Options, proc *child.Process) *Conn {
 	return c
 }
 
-// attend sees the process to its end. One whose stdout has ended is of no use
-// and is stopped; what escapes of it, Stop reports when it is called.
+// attend sees the process to its end. One whose stdin or stdout has ended is of
+// no use and is stopped; what escapes of it, Stop reports when it is called.
 func (c *Conn) attend() {
 	defer c.end()
 	select {
 	case <-c.proc.Done():
+		return
 	case <-c.gone:
+		return
 	case <-c.hungUp:
+	case <-c.in.Done():
+		c.end()
+		c.awaitExit() // most often it is dying, and its last words are still to be read
+	}
+	if c.proc.Exit() == "" {
 		_ = c.proc.Stop(context.Background())
 	}
 }
@@ -77,8 +85,15 @@ func (c *Conn) Handshake() Handshake { return c.hs }
 func (c *Conn) Plan() spawn.Plan { return c.plan }
 
 // Write sends whole lines, newline included. It never blocks; a server that
-// does not read makes it return stdio.ErrFull.
-func (c *Conn) Write(lines []byte) error { return c.in.Write(lines) }
+// does not read makes it return stdio.ErrFull. Any other error means that the
+// server is ending: nothing was sent, and Done is closed.
+func (c *Conn) Write(lines []byte) error {
+	err := c.in.Write(lines)
+	if err != nil && !errors.Is(err, stdio.ErrFull) {
+		c.end()
+	}
+	return err
+}
 
 // PID is the process, 0 for a remote.
 func (c *Conn) PID() int { return c.proc.ID().PID }
@@ -95,7 +110,7 @@ func (c *Conn) LastWords() []string { return c.proc.StderrTail() }
 // Exit says how the process ended; "" while it runs.
 func (c *Conn) Exit() string { return c.proc.Exit() }
 
-// Done is closed when the process has ended or its stdout has.
+// Done is closed when the process has ended, or its stdin or stdout has.
 func (c *Conn) Done() <-chan struct{} { return c.done }
 
 // Failure says why the server ended: a *Failure with exit status and last

@@ -33,7 +33,8 @@ func TestMain(m *testing.M) {
 // runScript is a server that does what its arguments say, each
 // "[N:]METHOD[+workspace]=REPLY": N is the process it holds for, counted in the
 // file named by the first argument, "+workspace" asks for the members of record
-// 0004 §5. REPLY is a line in which $ID stands for the id, "exit", or nothing.
+// 0004 §5. REPLY is a line in which $ID stands for the id, "exit", "deaf" (it
+// closes its stdin and lives on), or nothing.
 func runScript(args []string) int {
 	f, err := os.OpenFile(args[0], os.O_APPEND|os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -61,6 +62,10 @@ func runScript(args []string) int {
 		switch {
 		case reply == "exit":
 			return 4
+		case reply == "deaf":
+			_ = os.Stdin.Close()
+			fmt.Println(`{"jsonrpc":"2.0","method":"notifications/deaf"}`)
+			time.Sleep(time.Minute)
 		case reply != "":
 			fmt.Println(strings.ReplaceAll(reply, "$ID", string(m.ID)))
 		}

@@ -95,12 +95,15 @@ func (c *Conn) batch(line []byte, broken func(*wire.Envelope)) iter.Seq[*wire.En
 }
 
 // refused counts a line that is no message. Whoever waits for the answer that
-// it meant to be is told.
+// it meant to be is told; of one that the server's end cut off, the end tells.
 func (c *Conn) refused(line []byte, err error, broken func(*wire.Envelope)) {
 	if c.noise.add(line) {
 		c.opts.Log.Warn("stdout carries lines that are no messages", "server", c.plan.Server, "err", err)
 	}
-	if bad, ok := errors.AsType[*wire.ScanError](err); ok && bad.ResponseID != nil && broken != nil {
+	if broken == nil || c.out.CutOff() {
+		return
+	}
+	if bad, ok := errors.AsType[*wire.ScanError](err); ok && bad.ResponseID != nil {
 		c.substitute(bad.ResponseID, "the server's answer is not valid: "+bad.Msg, broken)
 	}
 }
@@ -162,6 +165,7 @@ func (c *Conn) lateProbe(env *wire.Envelope) {
 // ended makes the failure of a server that was open. The process and its stdout
 // need not end together (hosts §5): one that lives on is stopped.
 func (c *Conn) ended() error {
+	c.end()
 	c.awaitExit()
 	f := &Failure{Server: c.plan.Server, Msg: "exited", Exit: c.proc.Exit(), Stderr: c.proc.StderrTail()}
 	switch {
@@ -174,6 +178,5 @@ func (c *Conn) ended() error {
 	c.mu.Lock()
 	c.failure = f
 	c.mu.Unlock()
-	c.end()
 	return f
 }
