@@ -28,6 +28,10 @@ type Error struct {
 	Exit   string // how the process ended, when that is the reason
 	Stderr []string
 	Data   []byte // raw; what the server sent with its error
+
+	// Gone says that nothing was sent, since the upstream has ended or is
+	// ending: whoever holds its lease may acquire another and ask that.
+	Gone bool
 }
 
 func (e *Error) Error() string { return e.Msg }
@@ -72,7 +76,9 @@ func (m *Mux) unwritten(err error) *Error {
 	if errors.Is(err, stdio.ErrFull) {
 		return m.internal("the server does not read: %v", err)
 	}
-	return m.internal("the server takes no more requests: %v", err)
+	e := m.internal("the server takes no more requests: %v", err)
+	e.Gone = true
+	return e
 }
 
 func (m *Mux) timedOut(after time.Duration) *Error {

@@ -51,7 +51,8 @@ type CallOptions struct {
 
 // Request forwards env. Exactly one Response follows, unless it is cancelled
 // first or the port is detached. An error means nothing was sent, nothing
-// follows and Done was not called; it is an *Error, to be answered to the host.
+// follows and Done was not called; it is an *Error, to be answered to the host,
+// or when Gone to be tried on another instance.
 func (p *Port) Request(env *wire.Envelope, o CallOptions) error {
 	m := p.m
 	key, ok := wire.CanonicalID(env.Bytes(env.ID))

@@ -131,7 +131,10 @@ func (m *Mux) giveUp(id uint64, reason string) {
 func (m *Mux) fail(err error) {
 	m.mu.Lock()
 	m.err = err
-	m.failed = m.exited(err)
+	failed := m.exited(err)
+	late := *failed // for those who come now
+	late.Gone = true
+	m.failed = &late
 	calls := make([]*call, 0, len(m.calls))
 	for _, c := range m.calls {
 		calls = append(calls, c)
@@ -142,7 +145,7 @@ func (m *Mux) fail(err error) {
 	m.stats.Errors += int64(len(calls))
 	m.mu.Unlock()
 	for _, c := range calls {
-		m.reject(c, m.failed)
+		m.reject(c, failed)
 	}
 }
 
