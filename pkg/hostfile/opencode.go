@@ -1,8 +1,9 @@
 package hostfile
 
 // opencode puts program and arguments into one list. Its version 2 has the
-// entries one level deeper, and turns them off rather than on: both are read,
-// and version 1 is written, which is what was tried.
+// entries one level deeper, and turns them off rather than on; it goes on
+// reading what version 1 did (https://opencode.ai/docs/migrate-v1). So both are
+// read, and version 1 is written.
 func opencode() Host {
 	f := object{
 		path: []string{"mcp"}, other: []string{"mcp", "servers"},
@@ -21,11 +22,10 @@ func opencode() Host {
 		Doc: "https://opencode.ai/v1/docs/mcp-servers", Tried: "1.18.33",
 		form: f,
 		register: func(e Entry, l Level) string {
-			file := "~/.config/opencode/opencode.json"
-			if l == Project {
-				file = "opencode.json"
+			if l == Project { // version 1 adds to the user's file only
+				return edit("opencode.json", "mcp."+e.Name, f.spell.oneLine(e))
 			}
-			return edit(file, "mcp."+e.Name, f.spell.oneLine(e))
+			return shell(append([]string{"opencode", "mcp", "add", e.Name, "--", e.Command}, e.Args...)...)
 		},
 	}
 }
