@@ -41,6 +41,37 @@ for host in $hosts; do
   done
 done
 
+# The same with the files that mcpx render makes, config and entries alike.
+mkdir -p "$work/fleet/machines"
+cat >"$work/fleet/.mcpx.json" <<'EOF'
+{"mcpServers": {"srv": {"command": "gopls", "args": ["mcp"], "mcpx": {"scope": "worktree"}}}}
+EOF
+cat >"$work/fleet/machines/here.json" <<EOF
+{"home": "$HOME", "hosts": ["claude-code", "codex", "opencode", "gemini"], "mcpServers": {"srv": {
+  "command": "$gopls", "env": {"GOPROXY": "off", "GOCACHE": "$(go env GOCACHE)"}}}}
+EOF
+"$work/bin/mcpx" render --machine here --fleet "$work/fleet" --out "$work/out" >/dev/null
+mkdir -p "$work/rendered/.config"
+cp -R "$work/out/mcpx" "$work/rendered/.config/mcpx"
+printf 'package fixture\n\nfunc OnlyOnMain() {}\n' >"$work/main/f.go"
+for host in $hosts; do
+  extra=
+  case $host in
+  claude) file=claude-code/.mcp.json ;;
+  codex) file=codex/config.toml extra='-c mcp_servers.srv.default_tools_approval_mode="approve"' ;;
+  opencode) file=opencode/opencode.json ;;
+  gemini) file=gemini/settings.json ;;
+  esac
+  got=$(PATH=$work/bin:$PATH SEED=$work/rendered FILE=$work/out/hosts/$file EXTRA=$extra checks/hosts/drive.sh "$host" "$work/main" \
+    '{"tool":"go_package_api","args":{"packagePaths":["example.com/fixture"]}}' -- mcpx connect srv 2>&1) || true
+  if [[ $got == *OnlyOnMain* ]]; then
+    printf 'ok    %-9s rendered %s\n' "$host" "$file"
+  else
+    printf 'FAIL  %-9s rendered %s: got: %s\n' "$host" "$file" "$got"
+    failed=1
+  fi
+done
+
 # Claude Code's EnterWorktree moves the session mid-connection and tells no server.
 if [[ $hosts == *claude* ]]; then
   printf 'package fixture\n\nfunc Committed() {}\n' >"$work/main/f.go"
