@@ -184,3 +184,30 @@ func TestAHostThatIsKilledLeavesNothing(t *testing.T) { // report F7
 		t.Errorf("the server was told %d times that the call is over, want once", len(got))
 	}
 }
+
+// TestACallMeetsNoCorpse: a server answers and exits; what is asked right after
+// never reached it, and goes to the next process.
+func TestACallMeetsNoCorpse(t *testing.T) {
+	for range 5 {
+		r := rig.New(t, mcpx, config(map[string]string{"brief": `"args": ["-nonl"]`}))
+		h := r.Connect(r.Home, "brief")
+		h.Open()
+		for _, text := range []string{"first", "second"} {
+			if got := h.Call("echo", map[string]string{"text": text}); got != text {
+				t.Errorf("echo answered %q, want %q", got, text)
+			}
+		}
+		h.Close()
+	}
+}
+
+// TestADeathInTheMiddleOfAnAnswerIsADeath: half a line is no answer.
+func TestADeathInTheMiddleOfAnAnswerIsADeath(t *testing.T) {
+	r := rig.New(t, mcpx, config(map[string]string{"half": `"args": ["-die-on-call", "-half-line"]`}))
+	h := r.Connect(r.Home, "half")
+	h.Open()
+	m := h.Ask("tools/call", map[string]any{"name": "echo", "arguments": map[string]string{"text": "x"}})
+	if m.Error == nil || !strings.Contains(m.Error.Message, "exit status 9") {
+		t.Errorf("the call was answered %s, want the exit status", m.Line)
+	}
+}

@@ -144,6 +144,7 @@ func assemble(ctx context.Context, o Options, rt *socket.Runtime, stop func()) (
 	d.servers = registry.New(registry.Options{
 		Child:   child.Options{Home: o.Dirs.Home, Base: environ, Grace: own.Daemon.StopGrace, Log: o.Log},
 		Home:    o.Dirs.Home,
+		Verify:  d.loader.Verify,
 		Cache:   cacheDir,
 		Limits:  d.limits,
 		Version: o.Version,

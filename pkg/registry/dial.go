@@ -42,6 +42,11 @@ type instance struct {
 // a program that is not there is the error of this start (record 0004 §9).
 func (sv *server) dial(ctx context.Context, id string, rs scope.ResolvedScope, cc scope.CallContext) (pool.Upstream, error) {
 	r, began := sv.r, time.Now()
+	if r.o.Verify != nil {
+		if err := r.o.Verify(&sv.conf); err != nil {
+			return nil, err
+		}
+	}
 	plan, err := spawn.NewPlan(sv.conf, rs, cc, r.o.Home)
 	if err != nil {
 		return nil, err

@@ -22,8 +22,9 @@ import (
 type Options struct {
 	Child   child.Options // Marker and OnStderr are filled in per instance
 	Home    string
-	Cache   *state.Dir   // eras and catalogues; nil: they are kept in memory only
-	Limits  *pool.Limits // needed
+	Verify  func(*config.Resolved) error // whether a project's server still is what was trusted; nil: it is
+	Cache   *state.Dir                   // eras and catalogues; nil: they are kept in memory only
+	Limits  *pool.Limits                 // needed
 	Version string
 	Marker  string                                      // "<hash of runtime dir>.<epoch>"
 	Roots   func(key string) []roots.Root               // soft roots of the session that owns key; nil when unknown

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/dezren39/mcpx/pkg/config"
 	"github.com/dezren39/mcpx/pkg/mux"
 	"github.com/dezren39/mcpx/pkg/upstream"
 	"github.com/dezren39/mcpx/pkg/wire"
@@ -95,6 +96,9 @@ func (c *Conn) failed(env *wire.Envelope, err error) {
 		Hint() string
 	}](err); ok {
 		t.hint = h.Hint()
+	}
+	if p, ok := errors.AsType[config.Problem](err); ok {
+		t.hint = p.Hint
 	}
 	if f, ok := errors.AsType[*upstream.Failure](err); ok {
 		t.exit, t.stderr = f.Exit, f.Stderr

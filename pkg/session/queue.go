@@ -136,6 +136,19 @@ func (c *Conn) turn(it *item) {
 		c.done(it.mark)
 		return
 	}
+	for tries := 1; !c.attempt(it, tries == maxTries); tries++ {
+	}
+}
+
+// maxTries is how many processes in a row may end before they get a request,
+// until their end is its answer.
+const maxTries = 3
+
+// attempt gets a request to an instance; false when that ended before it got it.
+func (c *Conn) attempt(it *item, last bool) bool {
+	c.mu.Lock()
+	c.waiting[it.id] = it
+	c.mu.Unlock()
 	lease, s, err := c.acquire(it)
 	c.mu.Lock()
 	delete(c.waiting, it.id)
@@ -152,8 +165,9 @@ func (c *Conn) turn(it *item) {
 		c.failed(&it.Envelope, err)
 		c.done(it.mark)
 	default:
-		c.submit(&it.message, s, lease)
+		return c.submit(&it.message, s, lease, last)
 	}
+	return true
 }
 
 // awaitInitialized holds requests back that came before the host said that it

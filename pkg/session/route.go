@@ -2,6 +2,7 @@ package session
 
 import (
 	"bytes"
+	"errors"
 
 	"github.com/dezren39/mcpx/pkg/mux"
 	"github.com/dezren39/mcpx/pkg/pool"
@@ -110,8 +111,7 @@ func (c *Conn) warm(m *message) bool {
 	if !ok {
 		return false
 	}
-	c.submit(m, s, lease)
-	return true
+	return c.submit(m, s, lease, false)
 }
 
 // acquire finds out where the request belongs and leases an instance there.
@@ -129,14 +129,16 @@ func (c *Conn) acquire(it *item) (*pool.Lease, *spot, error) {
 	return lease, s, err
 }
 
-// submit sends a request on a lease, which ends with the call.
-func (c *Conn) submit(m *message, s *spot, lease *pool.Lease) {
+// submit sends a request on a lease, which ends with the call. It is false when
+// the process ended before anything was sent and another may be tried; at the
+// last one, its end is the answer.
+func (c *Conn) submit(m *message, s *spot, lease *pool.Lease, last bool) bool {
 	env, mark := &m.Envelope, m.mark
 	p := c.enter(lease.Mux(), !s.perCall())
 	if p == nil { // there is nobody left to answer
 		lease.Release()
 		c.open.Add(-1)
-		return
+		return true
 	}
 	end := func() {
 		lease.Release()
@@ -148,13 +150,20 @@ func (c *Conn) submit(m *message, s *spot, lease *pool.Lease) {
 		if !p.lists.has(list.family) { // the superset promised it, so it is empty rather than an error
 			c.reply(wire.AppendResult(nil, env.Bytes(env.ID), emptyList(list.member)))
 			end()
-			return
+			return true
 		}
 	}
-	if err := p.Request(env, mux.CallOptions{Timeout: s.verdict.server.CallTimeout, Done: end}); err != nil {
+	err := p.Request(env, mux.CallOptions{Timeout: s.verdict.server.CallTimeout, Done: end})
+	if gone, ok := errors.AsType[*mux.Error](err); ok && gone.Gone && !last {
+		lease.Release()
+		c.leave(p)
+		return false
+	}
+	if err != nil {
 		c.failed(env, err)
 		end()
 	}
+	return true
 }
 
 // method is the method's name, decoded.
