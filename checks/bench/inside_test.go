@@ -50,8 +50,10 @@ func BenchmarkInside(b *testing.B) {
 func inside(t testing.TB) *host {
 	t.Helper()
 	view := config.Merge(parsed(t, fmt.Sprintf(`{"mcpServers": {"raw": {"command": %q, "args": ["raw"]}}}`, echo)))
+	home := t.TempDir()
 	servers := registry.New(registry.Options{
-		Child:  child.Options{Home: t.TempDir()},
+		Home:   home,
+		Child:  child.Options{Home: home},
 		Limits: pool.NewLimits(8, 8),
 	})
 	in, hostIn := pipe(t)
