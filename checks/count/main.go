@@ -23,6 +23,7 @@ type event struct {
 func main() {
 	count := map[string]int{}
 	output := map[string]*strings.Builder{}
+	running := map[string]bool{}
 	var failed, skipped []string
 	in := bufio.NewScanner(os.Stdin)
 	in.Buffer(nil, 16<<20)
@@ -39,17 +40,23 @@ func main() {
 				output[name] = &strings.Builder{}
 			}
 			output[name].WriteString(e.Output)
+		case "run":
+			running[name] = true
 		case "pass", "fail", "skip":
+			delete(running, name)
 			if e.Test != "" {
 				count[e.Action]++
 			}
-			if e.Action == "fail" || e.Action == "build-fail" {
+			if e.Action == "fail" {
 				failed = append(failed, name)
 			}
 			if e.Action == "skip" && e.Test != "" {
 				skipped = append(skipped, name)
 			}
 		}
+	}
+	for name := range running { // a test that hung, or a process that died under it
+		failed = append(failed, name)
 	}
 	sort.Strings(failed)
 	for _, name := range failed {

@@ -94,7 +94,7 @@ const lookEvery = 20 * time.Millisecond
 // moved, leaves a process that answers for the old one.
 func (in *instance) stands() bool {
 	now := time.Now().UnixNano()
-	if now-in.seen.Load() < int64(lookEvery) || in.conn.PID() == 0 { // a remote stands nowhere
+	if now-in.seen.Load() < int64(lookEvery) || in.dir == (canon.Mark{}) { // a remote stands nowhere
 		return true
 	}
 	if !in.dir.Holds() {
