@@ -2,7 +2,9 @@ package e2e
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -188,13 +190,21 @@ func TestAHostThatIsKilledLeavesNothing(t *testing.T) { // report F7
 // TestACallMeetsNoCorpse: a server answers and exits; what is asked right after
 // never reached it, and goes to the next process.
 func TestACallMeetsNoCorpse(t *testing.T) {
+	self, err1 := os.Executable()
+	frames, err2 := filepath.Abs("../../pkg/wire/testdata/server.txtar")
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(err)
+	}
 	for range 5 {
-		r := rig.New(t, mcpx, config(map[string]string{"brief": `"args": ["-nonl"]`}))
+		record := filepath.Join(t.TempDir(), "record")
+		r := rig.New(t, mcpx, fmt.Sprintf(`{"mcpServers": {"brief": {"command": %q, "args": ["brief", %q, %q]}}}`,
+			self, record, frames))
 		h := r.Connect(r.Home, "brief")
 		h.Open()
 		for _, text := range []string{"first", "second"} {
-			if got := h.Call("echo", map[string]string{"text": text}); got != text {
-				t.Errorf("echo answered %q, want %q", got, text)
+			m := h.Ask("tools/call", map[string]any{"name": "mirror", "arguments": map[string]string{"mark": text}})
+			if m.Error != nil || !strings.Contains(string(m.Result), text) {
+				t.Errorf("the %s call was answered %s", text, m.Line)
 			}
 		}
 		h.Close()

@@ -38,7 +38,10 @@ var mcpx, fakemcp string
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 3 && os.Args[1] == "mirror" {
-		os.Exit(mirror(os.Args[2], os.Args[3]))
+		os.Exit(mirror(os.Args[2], os.Args[3], false))
+	}
+	if len(os.Args) > 3 && os.Args[1] == "brief" {
+		os.Exit(mirror(os.Args[2], os.Args[3], true))
 	}
 	os.Exit(run(m))
 }

@@ -15,8 +15,8 @@ import (
 // mirror is a server that shows what arrives and says what it is told: every
 // line it reads goes to the record file as it came; a call is answered with its
 // own arguments, or, if they have a member "frame", with the section of that
-// name in the archive of frames.
-func mirror(record, frames string) int {
+// name in the archive of frames. A brief one exits when it has answered a call.
+func mirror(record, frames string, brief bool) int {
 	archive, err := txtar.ParseFile(frames)
 	if err != nil {
 		return 1
@@ -41,6 +41,9 @@ func mirror(record, frames string) int {
 		if out := reflect(bytes.TrimRight(line, "\n"), archive.Files); out != nil {
 			if _, err := os.Stdout.Write(out); err != nil {
 				return 1
+			}
+			if brief && bytes.Contains(line, []byte(`"tools/call"`)) {
+				return 0
 			}
 		}
 	}
