@@ -95,6 +95,9 @@ let
 
   optionsOf =
     example: s:
+    # A member that is new in the schema wants an example, too.
+    assert lib.assertMsg (lib.attrNames example == lib.attrNames s.properties)
+      "schema.nix has examples for ${toString (lib.attrNames example)}; the schema has ${toString (lib.attrNames s.properties)}";
     lib.mapAttrs (
       name: property:
       lib.mkOption {
