@@ -125,7 +125,7 @@ func TestResolveRootIsAFunctionOfTheKey(t *testing.T) {
 
 func TestNeedsGit(t *testing.T) {
 	var got []Scope
-	for _, s := range Scopes() {
+	for _, s := range []Scope{Global, Repo, Worktree, Cwd, Session, PSession, PID, Call} {
 		if s.NeedsGit() {
 			got = append(got, s)
 		}
