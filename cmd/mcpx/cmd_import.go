@@ -55,7 +55,7 @@ func hostsNamed(names []string) ([]hostfile.Host, error) {
 		h, ok := hostfile.Named(name)
 		if !ok {
 			hint := "there are: " + strings.Join(hostfile.Names(), " ")
-			if near := nearest(name, hostfile.Names()); near != "" {
+			if near := config.DidYouMean(name, hostfile.Names()); near != "" {
 				hint = "did you mean " + near + "?"
 			}
 			return nil, misuse(hint, "import: no host is called %q", name)

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v3"
+
+	"github.com/dezren39/mcpx/pkg/config"
 )
 
 // misuse is an error of the command line: exit code 2.
@@ -44,7 +46,7 @@ func flagMisuse(_ context.Context, c *cli.Command, err error, _ bool) error {
 
 func meant(c *cli.Command, flag string) string {
 	if c == c.Root() {
-		if near := nearest(flag, commandNames(c)); near != "" {
+		if near := config.DidYouMean(flag, commandNames(c)); near != "" {
 			return fmt.Sprintf("did you mean mcpx %s?", near)
 		}
 		return "all commands: mcpx help"
@@ -53,7 +55,7 @@ func meant(c *cli.Command, flag string) string {
 	for _, f := range c.Flags {
 		names = append(names, f.Names()...)
 	}
-	if near := nearest(flag, names); near != "" {
+	if near := config.DidYouMean(flag, names); near != "" {
 		return "did you mean " + dashed(near) + "?"
 	}
 	return "usage: " + usageLine(c)
@@ -68,45 +70,8 @@ func dashed(flag string) string {
 
 func unknownCommand(root *cli.Command, name string) error {
 	hint := "all commands: mcpx help"
-	if near := nearest(name, commandNames(root)); near != "" {
+	if near := config.DidYouMean(name, commandNames(root)); near != "" {
 		hint = fmt.Sprintf("did you mean mcpx %s?", near)
 	}
 	return misuse(hint, "unknown command %q", name)
-}
-
-// nearest is the candidate that one or two slips of the finger turn into word,
-// "" when there is none.
-func nearest(word string, candidates []string) string {
-	best, near := min(2, len(word)/2)+1, ""
-	for _, c := range candidates {
-		if d := distance(word, c); d < best {
-			best, near = d, c
-		}
-	}
-	return near
-}
-
-// distance is the number of letters to add, drop, change or swap with the next.
-func distance(a, b string) int {
-	rows := make([][]int, len(a)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(b)+1)
-		rows[i][0] = i
-	}
-	for j := range rows[0] {
-		rows[0][j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		for j := 1; j <= len(b); j++ {
-			change := rows[i-1][j-1]
-			if a[i-1] != b[j-1] {
-				change++
-			}
-			rows[i][j] = min(change, rows[i-1][j]+1, rows[i][j-1]+1)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
-			}
-		}
-	}
-	return rows[len(a)][len(b)]
 }

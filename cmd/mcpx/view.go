@@ -157,7 +157,7 @@ func (v *view) server(name string) (*config.Resolved, error) {
 		return nil, noServers(v.dirs)
 	}
 	hint := "configured here: " + strings.Join(v.cfg.Names, " ")
-	if near := nearest(name, v.cfg.Names); near != "" {
+	if near := config.DidYouMean(name, v.cfg.Names); near != "" {
 		hint = fmt.Sprintf("did you mean %s?", near)
 	}
 	return nil, &failure{msg: fmt.Sprintf("no file names a server %q", name), hint: hint}

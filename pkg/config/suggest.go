@@ -3,11 +3,12 @@ package config
 import "strings"
 
 // DidYouMean is the known word that name is most likely a slip of, "" when
-// none is near: a third of its length, but two slips at most.
+// none is near: a third of its length, but two slips at most, and no more than
+// half of what was written.
 func DidYouMean(name string, known []string) string {
 	best, nearest := "", 3
 	for _, k := range known {
-		limit := min(2, max(1, len(k)/3))
+		limit := min(2, max(1, len(k)/3), len(name)/2)
 		if n := slips(strings.ToLower(name), strings.ToLower(k)); n <= limit && n < nearest {
 			best, nearest = k, n
 		}

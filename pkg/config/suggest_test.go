@@ -2,6 +2,7 @@ package config
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/dezren39/mcpx/pkg/scope"
@@ -41,4 +42,28 @@ func TestDidYouMeanAScope(t *testing.T) {
 			t.Errorf("DidYouMean(%.20q) = %q, want %q", in, got, want)
 		}
 	}
+}
+
+func TestDidYouMeanACommand(t *testing.T) {
+	commands := []string{"status", "stop", "explain", "config", "connect", "f"}
+	for in, want := range map[string]string{
+		"statsu": "status", "stat": "status", "explian": "explain", "confg": "config", "stopp": "stop",
+		"frobnicate": "", "": "", "x": "",
+	} {
+		if got := DidYouMean(in, commands); got != want {
+			t.Errorf("DidYouMean(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func FuzzDidYouMeanInventsNothing(f *testing.F) {
+	for _, w := range []string{"", "statsu", "\xff", "стоп"} {
+		f.Add(w)
+	}
+	known := []string{"status", "stop", "explain", "f"}
+	f.Fuzz(func(t *testing.T, word string) {
+		if got := DidYouMean(word, known); got != "" && !slices.Contains(known, got) {
+			t.Errorf("DidYouMean(%q) = %q, which is not known", word, got)
+		}
+	})
 }
