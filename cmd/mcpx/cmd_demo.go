@@ -86,10 +86,14 @@ func (p *program) demoReport(r *demo.Report, gopls bool) error {
 	}
 	out.table(t)
 	out.line("")
-	out.line("%s for %s · first answer %s, then %s", plural(r.Processes, "process", "processes"),
-		plural(len(r.Sessions), "session", "sessions"), millis(r.First), millis(r.Then))
+	replaced := ""
+	if r.Replaced {
+		replaced = " · daemon killed and replaced in between: no session noticed"
+	}
+	out.line("%s for %s · first answer %s, then %s%s", plural(r.Processes, "process", "processes"),
+		plural(len(r.Sessions), "session", "sessions"), millis(r.First), millis(r.Then), replaced)
 	if wrong == 0 {
-		out.line("Next: mcpx explain --all        what mcpx would run for you in this directory, and why")
+		out.line("Next: mcpx import               what your hosts start today, and the config that replaces it")
 		return nil
 	}
 	for i, s := range r.Sessions {

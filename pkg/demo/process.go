@@ -41,8 +41,7 @@ func (o Options) start(ctx context.Context, base string, s server) (*daemonProce
 			return nil, err
 		}
 	}
-	config := filepath.Join(home, "servers.json")
-	if err := writeConfig(config, s); err != nil {
+	if err := writeConfig(filepath.Join(home, ".config", "mcpx", "config.json"), s); err != nil {
 		return nil, err
 	}
 	d := &daemonProcess{
@@ -54,7 +53,7 @@ func (o Options) start(ctx context.Context, base string, s server) (*daemonProce
 		return nil, err
 	}
 	defer out.Close()
-	d.cmd = exec.Command(o.Executable, "daemon", "--config", config, "--runtime-dir", run)
+	d.cmd = exec.Command(o.Executable, "daemon", "--runtime-dir", run)
 	d.cmd.Dir, d.cmd.Env, d.cmd.Stdout, d.cmd.Stderr = home, d.environ, out, out
 	d.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // ctrl-C is ours to handle
 	if err := proc.Start(d.cmd); err != nil {
@@ -122,6 +121,12 @@ func (d *daemonProcess) explain(err error) error {
 		return fmt.Errorf("%w; it said: %s", err, last)
 	}
 	return err
+}
+
+// kill ends the daemon as nothing but a crash does. The sessions start the next.
+func (d *daemonProcess) kill() {
+	syscall.Kill(d.cmd.Process.Pid, syscall.SIGKILL)
+	<-d.gone
 }
 
 // stop ends the daemon with all its children and waits for it. It does so
