@@ -241,20 +241,27 @@ func TestCatalogueFollowsListChanged(t *testing.T) {
 	}
 }
 
-func TestProgramIsFoundOnTheChildsPath(t *testing.T) {
+func TestCatalogueIsFiledWithTheProgramThatWasFound(t *testing.T) {
 	first, second := t.TempDir(), t.TempDir()
 	if err := os.Mkdir(filepath.Join(first, "prog"), 0o755); err != nil { // a directory is no program
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(second, "prog"), []byte("x"), 0o755); err != nil {
+	r := newRig(t, "", nil)
+	s := fakeServer(t, "fake", scope.Global)
+	if err := os.Symlink(s.Command, filepath.Join(second, "prog")); err != nil {
 		t.Fatal(err)
 	}
-	r := newRig(t, "", nil)
-	plan := spawn.Plan{Command: "prog", Env: map[string]string{"PATH": first + string(os.PathListSeparator) + second}}
-	if got := r.program(t.Context(), plan); got.Path != filepath.Join(second, "prog") || got.Size != 1 {
-		t.Errorf("program: got %+v, want the one in %s", got, second)
+	want := stamp(s.Command)
+	want.Path = filepath.Join(second, "prog")
+	s.Command = "prog"
+	s.Env["PATH"] = first + string(os.PathListSeparator) + second
+	r.acquire(t, s, scope.CallContext{}).Release()
+	<-r.changed
+	sv, err := r.server(s)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if got := r.program(t.Context(), spawn.Plan{URL: "https://example.com"}); got != (program{}) {
-		t.Errorf("program of a remote: got %+v, want none", got)
+	if diff := cmp.Diff(want, sv.kept.entry.Load().Program); diff != "" {
+		t.Errorf("program (-want +got):\n%s", diff)
 	}
 }

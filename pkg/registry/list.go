@@ -37,7 +37,7 @@ func (in *instance) follow() {
 			in.listFailed(err)
 		default:
 			in.listedAll(c)
-			in.sv.publish(c, in.sv.r.program(in.life, in.conn.Plan()))
+			in.sv.publish(c, stamp(in.conn.Program()))
 		}
 		select {
 		case <-in.news:

@@ -95,6 +95,9 @@ func (c *Conn) Write(lines []byte) error {
 	return err
 }
 
+// Program is the absolute path of the program that was started.
+func (c *Conn) Program() string { return c.proc.Command() }
+
 // PID is the process, 0 for a remote.
 func (c *Conn) PID() int { return c.proc.ID().PID }
 
@@ -103,9 +106,6 @@ func (c *Conn) Noise() int64 { return c.noise.count() }
 
 // NoiseLines are the last of them, shortened, for status.
 func (c *Conn) NoiseLines() []string { return c.noise.last() }
-
-// LastWords are the last lines on stderr.
-func (c *Conn) LastWords() []string { return c.proc.StderrTail() }
 
 // Exit says how the process ended; "" while it runs.
 func (c *Conn) Exit() string { return c.proc.Exit() }

@@ -39,9 +39,6 @@ func (f *Failure) Error() string {
 // Hint says what to do about it; "" when there is nothing to say.
 func (f *Failure) Hint() string { return f.hint }
 
-// LastWords are the last lines on stderr, few enough to travel with an error.
-func (f *Failure) LastWords() []string { return f.Stderr[max(0, len(f.Stderr)-dataLines):] }
-
 // lastWords is the last line that says something, not too long for a message.
 func lastWords(stderr []string) string {
 	for i := len(stderr) - 1; i >= 0; i-- {
