@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/dezren39/mcpx/pkg/config"
@@ -49,7 +48,7 @@ type instance struct {
 
 // newInstance puts the instance of key into the queue. Needs the lock.
 func (p *Pool) newInstance(rs scope.ResolvedScope, cc scope.CallContext) *instance {
-	perCall := isPerCall(rs.Key)
+	perCall := scope.PerCall(rs.Key)
 	in := &instance{
 		pool: p, id: p.limits.mint(), rs: rs, cc: cc,
 		owned: scope.CallerOwned(rs.Key) && !perCall, perCall: perCall,
@@ -59,8 +58,6 @@ func (p *Pool) newInstance(rs scope.ResolvedScope, cc scope.CallContext) *instan
 	in.move(queued)
 	return in
 }
-
-func isPerCall(key string) bool { return strings.HasPrefix(key, string(scope.Call)+":") }
 
 // move is the one place where an instance changes phase, and with it the
 // tables that others count by. Needs the lock.

@@ -22,7 +22,7 @@ type record struct {
 // record is the key's. The keys of single calls share one, or a server that
 // cannot start would never be left alone. Needs the lock.
 func (p *Pool) record(key string) *record {
-	if isPerCall(key) {
+	if scope.PerCall(key) {
 		key = string(scope.Call) + ":"
 	}
 	rec := p.records[key]
@@ -35,7 +35,7 @@ func (p *Pool) record(key string) *record {
 
 // origin is what the key's instance is made from: the first caller's.
 func (r *record) origin(rs scope.ResolvedScope, cc scope.CallContext) (scope.ResolvedScope, scope.CallContext) {
-	if isPerCall(rs.Key) {
+	if scope.PerCall(rs.Key) {
 		return rs, cc
 	}
 	if !r.known {

@@ -2,7 +2,6 @@ package registry
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -107,13 +106,11 @@ func (in *instance) stands() bool {
 // softRoots is how an instance of a session's own key asks for that session's
 // roots (design D5); nil for all other keys.
 func (r *Registry) softRoots(key string) func() []roots.Root {
-	if r.o.Roots == nil || !scope.CallerOwned(key) || isPerCall(key) {
+	if r.o.Roots == nil || !scope.CallerOwned(key) || scope.PerCall(key) {
 		return nil
 	}
 	return func() []roots.Root { return r.o.Roots(key) }
 }
-
-func isPerCall(key string) bool { return strings.HasPrefix(key, string(scope.Call)+":") }
 
 // dirOf is the directory a plan runs in; the daemon's own is the user's home.
 func (r *Registry) dirOf(p spawn.Plan) string {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/dezren39/mcpx/pkg/mux"
+	"github.com/dezren39/mcpx/pkg/scope"
 	"github.com/dezren39/mcpx/pkg/wire"
 )
 
@@ -24,7 +25,7 @@ const templates = "resources/templates/list"
 // follow lists what the server has after its start and whenever it says that
 // this has changed. It holds no lease: an idle instance stays idle.
 func (in *instance) follow() {
-	if isPerCall(in.key) && in.sv.catalogue() != nil {
+	if scope.PerCall(in.key) && in.sv.catalogue() != nil {
 		in.listedAll(in.sv.catalogue()) // a process of one call has better things to do
 		return
 	}

@@ -75,6 +75,10 @@ func CallerOwned(key string) bool {
 	return false
 }
 
+// PerCall reports whether key is that of a single call, whose process ends with
+// it.
+func PerCall(key string) bool { return strings.HasPrefix(key, string(Call)+":") }
+
 // resolveRepo never follows a pointer that nothing confirms: a downloaded tree
 // could name another repository by it and so join its process (threat T1).
 func resolveRepo(cc CallContext) ResolvedScope {

@@ -135,6 +135,14 @@ func TestNeedsGit(t *testing.T) {
 	}
 }
 
+func TestPerCall(t *testing.T) {
+	for key, want := range map[string]bool{"call:1": true, "call:": true, "call": false, "session:call:1": false, "": false} {
+		if got := PerCall(key); got != want {
+			t.Errorf("PerCall(%q): got %v, want %v", key, got, want)
+		}
+	}
+}
+
 func TestCallerOwned(t *testing.T) {
 	for key, want := range map[string]bool{
 		"session:s": true, "psession:p": true, "pid:1.2": true, "call:1": true,

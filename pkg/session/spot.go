@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/dezren39/mcpx/pkg/api"
@@ -150,7 +149,7 @@ func (c *Conn) settle(old, s *spot) {
 }
 
 // perCall reports whether each call has a process of its own.
-func (s *spot) perCall() bool { return strings.HasPrefix(s.rs.Key, "call:") }
+func (s *spot) perCall() bool { return scope.PerCall(s.rs.Key) }
 
 // certain reports whether the directory is known well enough to start a server
 // in before the host was asked: a flag, a variable, or a working directory that
