@@ -122,12 +122,19 @@ func (d *Daemon) postRestart(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if req.Server != "" && !d.knows(req.Server) {
-		api.WriteError(w, http.StatusNotFound, api.Error{Server: req.Server, Msg: "no config file names this server, and none of it runs", Hint: "mcpx status lists the servers"})
+		api.WriteError(w, http.StatusNotFound, unknown(req.Server))
 		return
 	}
 	n := d.servers.Restart(r.Context(), req.Server, req.Key)
 	d.o.Log.Info("restarted servers", "server", req.Server, "key", req.Key, "pid", peer(r).PID)
 	api.WriteJSON(w, http.StatusOK, api.Done{Count: n, Message: fmt.Sprintf("stopped %d; the next call starts what it needs", n)})
+}
+
+func unknown(server string) api.Error {
+	return api.Error{
+		Server: server, Msg: "no config file names this server, and none of it runs",
+		Hint: "mcpx status lists the servers",
+	}
 }
 
 // knows reports whether any view or instance has the server.
@@ -171,7 +178,7 @@ func (d *Daemon) callers(r *http.Request) []proc.Info {
 func (d *Daemon) getLogs(w http.ResponseWriter, r *http.Request) {
 	server := r.URL.Query().Get("server")
 	if server != "" && !d.knows(server) {
-		api.WriteError(w, http.StatusNotFound, api.Error{Server: server, Msg: "no config file names this server, and none of it runs", Hint: "mcpx status lists the servers"})
+		api.WriteError(w, http.StatusNotFound, unknown(server))
 		return
 	}
 	w.Header().Set("Content-Type", "application/x-ndjson")

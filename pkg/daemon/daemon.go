@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -74,7 +75,6 @@ type Daemon struct {
 
 const (
 	sessionGrace = 30 * time.Second // a session's own servers outlive its last connection by this (design D17)
-	retireGrace  = 30 * time.Second // calls on a changed definition may take this long to end
 	watchEvery   = 2 * time.Second  // how often the daemon looks whether its socket is still its own
 	maxSessions  = 4096
 	maxHellos    = 32
@@ -175,7 +175,7 @@ func (d *Daemon) run(ctx context.Context) error {
 	d.wg.Go(func() {
 		d.loader.Watch(ctx, source.WatchOptions{Live: d.liveDirs, Changed: d.follow, Log: d.o.Log})
 	})
-	d.o.Log.Info("started daemon", "pid", pid(), "dir", d.runtime.Path())
+	d.o.Log.Info("started daemon", "pid", os.Getpid(), "dir", d.runtime.Path())
 	d.notify("READY=1\nSTATUS=serves " + d.runtime.Path())
 
 	<-ctx.Done()

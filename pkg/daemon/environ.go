@@ -14,8 +14,6 @@ import (
 	"github.com/dezren39/mcpx/pkg/config"
 )
 
-func pid() int { return os.Getpid() }
-
 // marker is the part of MCPX_INSTANCE that all children of this daemon share
 // (design D16): whose runtime directory, and which daemon on it.
 func marker(runtimeDir, epoch string) string {

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
@@ -30,8 +31,8 @@ type facts struct {
 
 func (d *Daemon) status() *api.Status {
 	f := facts{
-		version: d.o.Version, pid: pid(), runtimeDir: d.runtime.Path(), supervised: d.o.Supervised,
-		started: d.started, rss: proc.RSS(pid()), path: d.searched(),
+		version: d.o.Version, pid: os.Getpid(), runtimeDir: d.runtime.Path(), supervised: d.o.Supervised,
+		started: d.started, rss: proc.RSS(os.Getpid()), path: d.searched(),
 		own:       d.loader.View(""),
 		instances: d.servers.Snapshot(),
 		kept: func(s *config.Resolved) (int, bool) {

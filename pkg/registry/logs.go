@@ -14,11 +14,11 @@ const (
 // LogLine is one line a server wrote to stderr. PID is 0 for what it wrote
 // before its handshake.
 type LogLine struct {
-	Time   time.Time `json:"time"`
-	Server string    `json:"server"`
-	Key    string    `json:"key"`
-	PID    int       `json:"pid"`
-	Line   string    `json:"line"`
+	Time   time.Time
+	Server string
+	Key    string
+	PID    int
+	Line   string
 }
 
 // logs keeps the last stderr lines per server and passes new ones on.
