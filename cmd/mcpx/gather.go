@@ -29,7 +29,7 @@ func (p *program) gather(ctx context.Context, c *cli.Command) (facts, error) {
 	ver, _ := build()
 	f := facts{version: ver, home: v.dirs.Home, runtime: v.dirs.Runtime, files: v.cfg.Files, projects: loader.Projects(v.cc.Cwd)}
 	p.gatherDaemon(ctx, &f)
-	f.problems = apiProblems(v.cfg.Problems)
+	f.problems = api.Problems(v.cfg.Problems)
 	path := p.childPath(ctx, v, f.daemon)
 	if f.daemon != nil {
 		f.problems = together(f.problems, f.daemon.Problems)
@@ -81,12 +81,7 @@ func (p *program) childPath(ctx context.Context, v *view, daemon *api.Status) st
 		return ""
 	}
 	env := child.LoginBase(ctx, child.LoginOptions{Account: account, Home: v.dirs.Home, Env: p.environ, Path: v.cfg.Daemon.Path})
-	for _, kv := range slices.Backward(env) {
-		if path, found := strings.CutPrefix(kv, "PATH="); found {
-			return path
-		}
-	}
-	return ""
+	return child.Value(env, "PATH")
 }
 
 // gatherServer takes the steps of a start up to the program.

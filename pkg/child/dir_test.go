@@ -48,7 +48,7 @@ func TestSpawnCwd(t *testing.T) {
 			o := options(t)
 			o.Home = home
 			got := factsOf(t, p, o)
-			if pwd := lastOf(got.Env, "PWD"); got.Cwd != tt.cwd || pwd != tt.pwd {
+			if pwd := Value(got.Env, "PWD"); got.Cwd != tt.cwd || pwd != tt.pwd {
 				t.Errorf("cwd %q, PWD %q, want %q, %q", got.Cwd, pwd, tt.cwd, tt.pwd)
 			}
 		})

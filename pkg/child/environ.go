@@ -56,8 +56,8 @@ func inherits(policy config.EnvPolicy, name string) bool {
 		!slices.ContainsFunc(droppedPrefixes, func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
-// lastOf is the value of name in env, the last one as in exec; "" if none.
-func lastOf(env []string, name string) string {
+// Value is the value of name in env, the last one as in exec; "" if none.
+func Value(env []string, name string) string {
 	for _, entry := range slices.Backward(env) {
 		if value, ok := strings.CutPrefix(entry, name+"="); ok {
 			return value

@@ -86,13 +86,13 @@ func TestChildHasNoRepositoryOfItsParent(t *testing.T) {
 	t.Setenv("SEEN", "yes")
 	o := options(t)
 	env := factsOf(t, plan("report"), o).Env
-	if got := lastOf(env, "SEEN"); got != "yes" {
+	if got := Value(env, "SEEN"); got != "yes" {
 		t.Errorf("SEEN: got %q, want it inherited", got)
 	}
-	if got := lastOf(env, "GIT_DIR"); got != "" {
+	if got := Value(env, "GIT_DIR"); got != "" {
 		t.Errorf("GIT_DIR: got %q, want none", got)
 	}
-	if got := lastOf(env, "MCPX_INSTANCE"); got != o.Marker {
+	if got := Value(env, "MCPX_INSTANCE"); got != o.Marker {
 		t.Errorf("MCPX_INSTANCE: got %q, want %q", got, o.Marker)
 	}
 }

@@ -74,7 +74,7 @@ func LoginBase(ctx context.Context, o LoginOptions) []string {
 			o.Log.Warn("login shell told no PATH", "err", err, "took", time.Since(began))
 		}
 	}
-	return append(base, "PATH="+strings.Join(withExisting(path, lastOf(base, "HOME")), ":"))
+	return append(base, "PATH="+strings.Join(withExisting(path, Value(base, "HOME")), ":"))
 }
 
 // personal is the environment without PATH.

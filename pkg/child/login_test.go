@@ -64,7 +64,7 @@ func TestLoginShellThatHangs(t *testing.T) {
 	defer cancel()
 	var log strings.Builder
 	o := LoginOptions{Account: Account{Name: "me", Home: t.TempDir(), Shell: shell}, Log: slog.New(slog.NewTextHandler(&log, nil))}
-	path := lastOf(LoginBase(ctx, o), "PATH")
+	path := Value(LoginBase(ctx, o), "PATH")
 	if want := strings.Join(withExisting(nil, o.Account.Home), ":"); path != want {
 		t.Errorf("PATH: got %q, want %q", path, want)
 	}
@@ -114,8 +114,8 @@ func TestLoginBase(t *testing.T) {
 		Env:     []string{"LANG=C.UTF-8", "LC_TIME=de_DE", "TERM=xterm", "TMPDIR=/tmp/me", "PATH=/evil", "HOME=/evil", "USER=evil", "X=a", "LD_PRELOAD=x"},
 		Path:    []string{"/opt/t", "/opt/t", "rel", "/usr/bin"},
 	})
-	shell := lastOf(got, "SHELL")
-	path := filepath.SplitList(lastOf(got, "PATH"))
+	shell := Value(got, "SHELL")
+	path := filepath.SplitList(Value(got, "PATH"))
 	want := []string{"HOME=" + home, "USER=me", "LOGNAME=me", "SHELL=" + shell, "LANG=C.UTF-8", "LC_TIME=de_DE", "TERM=xterm", "TMPDIR=/tmp/me"}
 	if diff := cmp.Diff(want, got[:len(got)-1]); diff != "" {
 		t.Errorf("base (-want +got):\n%s", diff)
@@ -154,7 +154,7 @@ func TestLoginIsWaitedForOnlyByWhoAsks(t *testing.T) {
 		t.Fatal(err)
 	}
 	env, err := l.Environ(t.Context())
-	if err != nil || !strings.HasPrefix(lastOf(env, "PATH"), "/opt/t:") {
+	if err != nil || !strings.HasPrefix(Value(env, "PATH"), "/opt/t:") {
 		t.Errorf("Environ: got %q, %v", env, err)
 	}
 	l.Wait()

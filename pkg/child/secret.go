@@ -117,7 +117,7 @@ func secretCommand(ctx context.Context, argv, base []string, home string) ([]byt
 	if len(argv) == 0 {
 		return nil, errors.New("neither file nor command is set")
 	}
-	program, err := lookup(argv[0], lastOf(base, "PATH"))
+	program, err := lookup(argv[0], Value(base, "PATH"))
 	if err != nil {
 		return nil, fmt.Errorf("command: %w", err)
 	}

@@ -56,7 +56,7 @@ func TestSecretsReachTheChild(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if value := lastOf(got.Env, "TOKEN"); value != tt.want {
+			if value := Value(got.Env, "TOKEN"); value != tt.want {
 				t.Errorf("TOKEN: got %q, want %q", value, tt.want)
 			}
 			if words := strings.Join(got.Argv, " "); strings.Contains(words, canary) {
@@ -71,7 +71,7 @@ func TestASecretFileMayBeBelowHome(t *testing.T) {
 	write(t, o.Home+"/token", canary)
 	p := plan("report")
 	p.Secrets = map[string]config.Secret{"TOKEN": {File: "~/token"}}
-	if value := lastOf(factsOf(t, p, o).Env, "TOKEN"); value != canary {
+	if value := Value(factsOf(t, p, o).Env, "TOKEN"); value != canary {
 		t.Errorf("TOKEN: got %q, want the file's content", value)
 	}
 }

@@ -40,7 +40,7 @@ func shellPath(ctx context.Context, shell string, base []string) ([]string, erro
 		Path: shell,
 		Args: []string{shell, "-i", "-l", "-c", askPath},
 		Env:  append(slices.Clone(base), "PATH=/usr/local/bin:/usr/bin:/bin", NoAutostart+"=1"),
-		Dir:  lastOf(base, "HOME"),
+		Dir:  Value(base, "HOME"),
 		// A session of its own: an interactive shell takes the terminal it finds.
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}, func(out []byte) bool {

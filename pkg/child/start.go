@@ -34,7 +34,7 @@ func Start(ctx context.Context, p spawn.Plan, o Options) (*Process, error) {
 	}
 	defer dir.close()
 	env := Environ(base, p, secrets, o.Home, dir.path, o.Marker)
-	program, err := lookup(p.Command, lastOf(env, "PATH"))
+	program, err := lookup(p.Command, Value(env, "PATH"))
 	if err != nil {
 		return nil, commandProblem(p, err)
 	}

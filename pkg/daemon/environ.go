@@ -58,12 +58,7 @@ func (d *Daemon) searched() []string {
 	if err != nil {
 		return nil
 	}
-	for _, kv := range slices.Backward(env) {
-		if path, ok := strings.CutPrefix(kv, "PATH="); ok {
-			return filepath.SplitList(path)
-		}
-	}
-	return nil
+	return filepath.SplitList(child.Value(env, "PATH"))
 }
 
 // base is the environment that every child starts from. It is a daemon's own
