@@ -31,7 +31,7 @@ func checkCommand(p *program) *cli.Command {
 				return err
 			}
 			if c.Bool("json") {
-				err = p.out().json(apiProblems(cfg.Problems))
+				err = p.out().json(api.Problems(cfg.Problems))
 			} else {
 				p.out().checked(cfg)
 			}
@@ -160,16 +160,4 @@ func (p printer) checked(cfg *config.Config) {
 }
 
 // configProblems prints each problem as file:line:column: server: field: message.
-func (p printer) configProblems(list config.Problems) { p.problems(apiProblems(list)) }
-
-func apiProblems(list config.Problems) []api.Problem {
-	out := make([]api.Problem, len(list))
-	for i, q := range list {
-		where := q.File
-		if q.Line > 0 {
-			where = fmt.Sprintf("%s:%d:%d", q.File, q.Line, q.Col)
-		}
-		out[i] = api.Problem{Where: where, Server: q.Server, Field: q.Field, Message: q.Msg, Hint: q.Hint, Warning: q.Warning, Rule: q.Rule}
-	}
-	return out
-}
+func (p printer) configProblems(list config.Problems) { p.problems(api.Problems(list)) }

@@ -92,7 +92,7 @@ type registration struct {
 func importJSON(f *findings, plan adopt.Plan, problems config.Problems) importView {
 	v := importView{
 		Servers: []importedServer{}, Skipped: fromAll(plan.Skipped), Register: []registration{},
-		Problems: apiProblems(append(slices.Clone(f.problems), problems...)),
+		Problems: api.Problems(append(slices.Clone(f.problems), problems...)),
 	}
 	for _, s := range plan.Servers {
 		v.Servers = append(v.Servers, importedServer{

@@ -1,6 +1,10 @@
 package api
 
-import "time"
+import (
+	"time"
+
+	"github.com/dezren39/mcpx/pkg/config"
+)
 
 // Status is GET /v1/status and `mcpx status --json`. Fields are only added.
 type Status struct {
@@ -121,4 +125,17 @@ type Problem struct {
 	Hint    string `json:"hint"`
 	Warning bool   `json:"warning"`
 	Rule    string `json:"rule,omitempty"` // the name of the rule that is broken, where it has one
+}
+
+// Problems are what config found, as they cross the socket and as --json prints
+// them.
+func Problems(found config.Problems) []Problem {
+	out := make([]Problem, len(found))
+	for i, p := range found {
+		out[i] = Problem{
+			Where: p.Where(), Server: p.Server, Field: p.Field,
+			Message: p.Msg, Hint: p.Hint, Warning: p.Warning, Rule: p.Rule,
+		}
+	}
+	return out
 }

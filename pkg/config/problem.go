@@ -26,7 +26,9 @@ type Problems []Problem
 // Error is the problem's first line: where, server, field, what is wrong.
 func (p Problem) Error() string {
 	var b strings.Builder
-	b.WriteString(p.Where())
+	if where := p.Where(); where != "" {
+		b.WriteString(where + ": ")
+	}
 	if p.Server != "" {
 		fmt.Fprintf(&b, "server %q: ", p.Server)
 	}
@@ -37,15 +39,15 @@ func (p Problem) Error() string {
 	return b.String()
 }
 
-// Where is "file:line:column: ", as far as they are known.
+// Where is "file:line:column", as far as they are known.
 func (p Problem) Where() string {
 	switch {
 	case p.File == "":
 		return ""
 	case p.Line == 0:
-		return p.File + ": "
+		return p.File
 	}
-	return fmt.Sprintf("%s:%d:%d: ", p.File, p.Line, p.Col)
+	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Col)
 }
 
 // HasErrors reports whether any problem is more than a warning.

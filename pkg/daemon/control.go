@@ -8,7 +8,6 @@ import (
 
 	"github.com/dezren39/mcpx/pkg/api"
 	"github.com/dezren39/mcpx/pkg/canon"
-	"github.com/dezren39/mcpx/pkg/config"
 	"github.com/dezren39/mcpx/pkg/proc"
 	"github.com/dezren39/mcpx/pkg/registry"
 )
@@ -112,7 +111,7 @@ func (d *Daemon) postReload(w http.ResponseWriter, r *http.Request) {
 // refresh reads the config again for a caller who asked.
 func (d *Daemon) refresh(w http.ResponseWriter, message string) {
 	live, problems := d.reread()
-	api.WriteJSON(w, http.StatusOK, api.Done{Count: live, Message: message, Problems: problemsOf(problems)})
+	api.WriteJSON(w, http.StatusOK, api.Done{Count: live, Message: message, Problems: api.Problems(problems)})
 }
 
 func (d *Daemon) postRestart(w http.ResponseWriter, r *http.Request) {
@@ -208,20 +207,4 @@ func (d *Daemon) getLogs(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-}
-
-// problemsOf turns problems into what crosses the socket.
-func problemsOf(ps config.Problems) []api.Problem {
-	out := make([]api.Problem, 0, len(ps))
-	for _, p := range ps {
-		out = append(out, api.Problem{Where: where(p), Server: p.Server, Field: p.Field, Message: p.Msg, Hint: p.Hint, Warning: p.Warning, Rule: p.Rule})
-	}
-	return out
-}
-
-func where(p config.Problem) string {
-	if p.Line == 0 {
-		return p.File
-	}
-	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Col)
 }

@@ -58,7 +58,7 @@ func build(f facts) *api.Status {
 		},
 		Instances: f.instances,
 		Sessions:  sessions(f),
-		Problems:  problemsOf(f.own.Problems),
+		Problems:  api.Problems(f.own.Problems),
 		Servers:   servers(f),
 	}
 	for _, in := range f.instances {
@@ -80,7 +80,7 @@ func build(f facts) *api.Status {
 		seen[p.Where+p.Message] = true
 	}
 	for _, c := range f.conns { // what only a session's directory brings in
-		for _, p := range problemsOf(c.View.Problems) {
+		for _, p := range api.Problems(c.View.Problems) {
 			if !seen[p.Where+p.Message] {
 				seen[p.Where+p.Message] = true
 				s.Problems = append(s.Problems, p)
