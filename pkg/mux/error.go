@@ -40,7 +40,7 @@ func (e *Error) Error() string { return e.Msg }
 func (e *Error) Append(dst, id []byte) []byte {
 	data := e.Data
 	if e.Reason != "" {
-		data = upstream.ErrorData(e.Reason, e.Server, e.Exit, e.Stderr)
+		data = upstream.Trouble{Reason: e.Reason, Server: e.Server, Exit: e.Exit, Stderr: e.Stderr}.Data()
 	}
 	return wire.AppendError(dst, id, e.Code, e.Msg, data)
 }

@@ -3,7 +3,6 @@ package session
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -21,35 +20,12 @@ const (
 	codeInternal       = -32603
 )
 
-// trouble is data.mcpx of an error answer.
-type trouble struct {
-	reason string
-	server string
-	hint   string
-	exit   string
-	stderr []string
-}
-
-func (t trouble) json() []byte {
-	b, err := json.Marshal(map[string]any{"mcpx": struct {
-		Reason string   `json:"reason"`
-		Server string   `json:"server,omitempty"`
-		Hint   string   `json:"hint,omitempty"`
-		Exit   string   `json:"exit,omitempty"`
-		Stderr []string `json:"stderr,omitempty"`
-	}{t.reason, t.server, t.hint, t.exit, t.stderr}})
-	if err != nil {
-		panic(err) // strings always marshal
-	}
-	return b
-}
-
 // refuse answers a request with an error of mcpx's own.
-func (c *Conn) refuse(id []byte, code int, msg string, t trouble) {
-	if t.server == "" {
-		t.server = c.o.Hello.Server
+func (c *Conn) refuse(id []byte, code int, msg string, t upstream.Trouble) {
+	if t.Server == "" {
+		t.Server = c.o.Hello.Server
 	}
-	c.reply(wire.AppendError(nil, id, code, msg, t.json()))
+	c.reply(wire.AppendError(nil, id, code, msg, t.Data()))
 }
 
 // notAllowed is a request that this session may not make: a server it does not
@@ -82,7 +58,7 @@ func (c *Conn) failed(env *wire.Envelope, err error) {
 		if !no.known() {
 			c.stranger(no.verdict)
 		}
-		c.refuse(id, codeInvalidParams, no.reason, trouble{reason: no.reason, hint: no.hint})
+		c.refuse(id, codeInvalidParams, no.reason, upstream.Trouble{Reason: no.reason, Hint: no.hint})
 		return
 	}
 	c.note(err)
@@ -90,20 +66,20 @@ func (c *Conn) failed(env *wire.Envelope, err error) {
 		c.reject(m, id)
 		return
 	}
-	t := trouble{reason: err.Error()}
+	t := upstream.Trouble{Reason: err.Error()}
 	if h, ok := errors.AsType[interface {
 		error
 		Hint() string
 	}](err); ok {
-		t.hint = h.Hint()
+		t.Hint = h.Hint()
 	}
 	if p, ok := errors.AsType[config.Problem](err); ok {
-		t.hint = p.Hint
+		t.Hint = p.Hint
 	}
 	if f, ok := errors.AsType[*upstream.Failure](err); ok {
-		t.exit, t.stderr = f.Exit, f.Stderr
+		t.Exit, t.Stderr = f.Exit, f.Stderr
 	}
-	c.refuse(id, codeInternal, t.reason, t)
+	c.refuse(id, codeInternal, t.Reason, t)
 }
 
 // reject answers with an error of the mux. One about an id that is in use is no
@@ -137,10 +113,10 @@ func (c *Conn) stranger(v verdict) {
 
 // refusal is the answer to a line that must not be forwarded (design D7).
 func refusal(bad *wire.ScanError) []byte {
-	return wire.AppendError(nil, bad.ID, bad.Code, bad.Msg, trouble{
-		reason: bad.Msg,
-		hint:   "each line of the host's must be one JSON-RPC message; this one was dropped, the next is read",
-	}.json())
+	return wire.AppendError(nil, bad.ID, bad.Code, bad.Msg, upstream.Trouble{
+		Reason: bad.Msg,
+		Hint:   "each line of the host's must be one JSON-RPC message; this one was dropped, the next is read",
+	}.Data())
 }
 
 // ask sends the host a request of ours and waits for the answer. The result's

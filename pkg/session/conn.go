@@ -15,6 +15,7 @@ import (
 	"github.com/dezren39/mcpx/pkg/roots"
 	"github.com/dezren39/mcpx/pkg/scope"
 	"github.com/dezren39/mcpx/pkg/stdio"
+	"github.com/dezren39/mcpx/pkg/upstream"
 	"github.com/dezren39/mcpx/pkg/wire"
 )
 
@@ -225,12 +226,12 @@ func (c *Conn) tooLong(long *stdio.TooLong) {
 	if ok && kind != wire.Request {
 		return // a response, which gets no answer
 	}
-	t := trouble{reason: fmt.Sprintf("the message is %d bytes, more than the %d MiB that are carried", long.Size, stdio.MaxLine>>20)}
-	c.send(wire.AppendError(nil, id, codeInvalidRequest, t.reason, t.json()))
+	t := upstream.Trouble{Reason: fmt.Sprintf("the message is %d bytes, more than the %d MiB that are carried", long.Size, stdio.MaxLine>>20)}
+	c.send(wire.AppendError(nil, id, codeInvalidRequest, t.Reason, t.Data()))
 }
 
 // tooSlow is what a host is told in place of an answer that finds 64 MiB before it.
-var tooSlow = trouble{reason: "the host reads too slowly: the answer did not fit in its queue"}
+const tooSlow = "the host reads too slowly: the answer did not fit in its queue"
 
 // send writes whole lines to the host, none once the connection is closed. An
 // answer that does not fit in the queue becomes an error (threat T34); should
@@ -243,7 +244,7 @@ func (c *Conn) send(line []byte) {
 	if err := c.out.Write(line); errors.Is(err, stdio.ErrFull) {
 		env, scanErr := wire.Scan(bytes.TrimRight(line, "\n"))
 		if scanErr == nil && (env.Kind == wire.Result || env.Kind == wire.Error) {
-			_ = c.out.Write(wire.AppendError(nil, env.Bytes(env.ID), codeInternal, tooSlow.reason, tooSlow.json()))
+			_ = c.out.Write(wire.AppendError(nil, env.Bytes(env.ID), codeInternal, tooSlow, upstream.Trouble{Reason: tooSlow}.Data()))
 		}
 	}
 }

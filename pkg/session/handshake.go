@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/dezren39/mcpx/pkg/upstream"
 	"github.com/dezren39/mcpx/pkg/wire"
 )
 
@@ -34,7 +35,7 @@ func (c *Conn) initialize(id []byte, mark int64) {
 	s := c.guess()
 	if !s.verdict.known() && !c.facts().roots {
 		c.stranger(s.verdict)
-		c.refuse(id, codeInternal, s.verdict.reason, trouble{reason: s.verdict.reason, hint: s.verdict.hint})
+		c.refuse(id, codeInternal, s.verdict.reason, upstream.Trouble{Reason: s.verdict.reason, Hint: s.verdict.hint})
 		return
 	}
 	c.reply(wire.AppendResult(nil, id, c.greeting(s)))

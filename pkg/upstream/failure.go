@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-
-	"github.com/dezren39/mcpx/pkg/wire"
 )
 
 var errStartTimeout = errors.New("start timeout")
@@ -47,33 +45,4 @@ func lastWords(stderr []string) string {
 		}
 	}
 	return ""
-}
-
-// dataLines is how many lines of stderr travel with each error to a host.
-const dataLines = 20
-
-// ErrorData is the data member of every error that mcpx itself answers (design
-// D7): {"mcpx":{"reason":…}}, with server, exit and the last lines of stderr
-// where they are known.
-func ErrorData(reason, server, exit string, stderr []string) []byte {
-	b := wire.AppendString([]byte(`{"mcpx":{"reason":`), reason)
-	if server != "" {
-		b = wire.AppendString(append(b, `,"server":`...), server)
-	}
-	if exit != "" {
-		b = wire.AppendString(append(b, `,"exit":`...), exit)
-	}
-	if len(stderr) > 0 {
-		b = append(b, `,"stderr":`...)
-		for i, line := range stderr[max(0, len(stderr)-dataLines):] {
-			if i == 0 {
-				b = append(b, '[')
-			} else {
-				b = append(b, ',')
-			}
-			b = wire.AppendString(b, line)
-		}
-		b = append(b, ']')
-	}
-	return append(b, "}}"...)
 }

@@ -125,7 +125,7 @@ func (c *Conn) tooLong(long *stdio.TooLong, handle func(*wire.Envelope)) {
 
 // substitute hands on an error for id in place of the server's answer.
 func (c *Conn) substitute(id []byte, msg string, handle func(*wire.Envelope)) {
-	line := wire.AppendError(nil, id, codeInternal, msg, ErrorData(msg, c.plan.Server, "", nil))
+	line := wire.AppendError(nil, id, codeInternal, msg, Trouble{Reason: msg, Server: c.plan.Server}.Data())
 	if env, err := wire.Scan(line[:len(line)-1]); err == nil {
 		handle(&env)
 	}
