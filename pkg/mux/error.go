@@ -11,13 +11,6 @@ import (
 	"github.com/dezren39/mcpx/pkg/wire"
 )
 
-// Codes of mcpx's own answers, from JSON-RPC 2.0 (design D7).
-const (
-	codeInvalid        = -32600
-	codeMethodNotFound = -32601
-	codeInternal       = -32603
-)
-
 // Error is an answer in place of the server's. From Call it is also the
 // server's own error, which has Data and no Reason.
 type Error struct {
@@ -48,12 +41,12 @@ func (e *Error) Append(dst, id []byte) []byte {
 // internal is a failure of mcpx's own whose message is its reason.
 func (m *Mux) internal(format string, args ...any) *Error {
 	msg := fmt.Sprintf(format, args...)
-	return &Error{Code: codeInternal, Msg: msg, Reason: msg, Server: m.server}
+	return &Error{Code: wire.CodeInternal, Msg: msg, Reason: msg, Server: m.server}
 }
 
 // invalid is a request that cannot be told from another.
 func (m *Mux) invalid(msg string) *Error {
-	return &Error{Code: codeInvalid, Msg: msg, Reason: msg, Server: m.server}
+	return &Error{Code: wire.CodeInvalid, Msg: msg, Reason: msg, Server: m.server}
 }
 
 // exited is what calls get when the upstream has ended for the reason err.
@@ -96,7 +89,7 @@ func (m *Mux) answered(raw []byte) *Error {
 		Data    json.RawMessage `json:"data"`
 	}
 	if err := json.Unmarshal(raw, &e); err != nil {
-		e.Code, e.Message = codeInternal, "an error without a code" // still an error
+		e.Code, e.Message = wire.CodeInternal, "an error without a code" // still an error
 	}
 	return &Error{Code: e.Code, Msg: e.Message, Server: m.server, Data: e.Data}
 }

@@ -57,7 +57,7 @@ func (m *Mux) response(env *wire.Envelope) {
 func (m *Mux) refuse(env *wire.Envelope) {
 	line := m.line()
 	defer m.give(line)
-	*line = wire.AppendError(*line, env.Bytes(env.ID), codeMethodNotFound, "method not found: "+env.Text(env.Method), nil)
+	*line = wire.AppendError(*line, env.Bytes(env.ID), wire.CodeMethodNotFound, "method not found: "+env.Text(env.Method), nil)
 	_ = m.conn.Write(*line) // a server that does not read gets no answer
 }
 

@@ -114,7 +114,6 @@ func promises(result []byte, kind string) bool {
 
 // isUnknownMethod reports whether the server does not know the method at all.
 func isUnknownMethod(err error) bool {
-	const methodNotFound = -32601
 	e, ok := errors.AsType[*mux.Error](err)
-	return ok && e.Code == methodNotFound
+	return ok && e.Code == wire.CodeMethodNotFound
 }

@@ -12,14 +12,6 @@ import (
 	"github.com/dezren39/mcpx/pkg/wire"
 )
 
-// JSON-RPC codes of mcpx's own answers (design D7).
-const (
-	codeInvalidRequest = -32600
-	codeMethodNotFound = -32601
-	codeInvalidParams  = -32602
-	codeInternal       = -32603
-)
-
 // refuse answers a request with an error of mcpx's own.
 func (c *Conn) refuse(id []byte, code int, msg string, t upstream.Trouble) {
 	if t.Server == "" {
@@ -58,7 +50,7 @@ func (c *Conn) failed(env *wire.Envelope, err error) {
 		if !no.known() {
 			c.stranger(no.verdict)
 		}
-		c.refuse(id, codeInvalidParams, no.reason, upstream.Trouble{Reason: no.reason, Hint: no.hint})
+		c.refuse(id, wire.CodeInvalidParams, no.reason, upstream.Trouble{Reason: no.reason, Hint: no.hint})
 		return
 	}
 	c.note(err)
@@ -79,13 +71,13 @@ func (c *Conn) failed(env *wire.Envelope, err error) {
 	if f, ok := errors.AsType[*upstream.Failure](err); ok {
 		t.Exit, t.Stderr = f.Exit, f.Stderr
 	}
-	c.refuse(id, codeInternal, t.Reason, t)
+	c.refuse(id, wire.CodeInternal, t.Reason, t)
 }
 
 // reject answers with an error of the mux. One about an id that is in use is no
 // answer to the request that has it, so it is no part of that one's batch.
 func (c *Conn) reject(m *mux.Error, id []byte) {
-	if line := m.Append(nil, id); m.Code == codeInvalidRequest {
+	if line := m.Append(nil, id); m.Code == wire.CodeInvalid {
 		c.send(line)
 	} else {
 		c.reply(line)

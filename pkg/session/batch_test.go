@@ -58,7 +58,7 @@ func TestABatchIsAnsweredAsOne(t *testing.T) { // protocol W15
 		play(t, nil, func(s *stage) {
 			s.greet(plain)
 			s.sends("[]")
-			s.refuses(0, codeInvalidRequest, "not a batch with something in it")
+			s.refuses(0, wire.CodeInvalid, "not a batch with something in it")
 		})
 	})
 	t.Run("and one id is answered once in it", func(t *testing.T) {
@@ -67,7 +67,7 @@ func TestABatchIsAnsweredAsOne(t *testing.T) { // protocol W15
 			s.sends(call(0, "a")) // from here on nothing waits
 			s.gets(by(0, "cwd:/work"))
 			s.sends("[" + call(1, "hold") + "," + call(1, "a") + "," + ping + "]")
-			s.refuses(1, codeInvalidRequest, "a request with this id is in flight")
+			s.refuses(1, wire.CodeInvalid, "a request with this id is in flight")
 			s.servers.of("cwd:/work").let()
 			got := elements(t, s.got()[0])
 			if len(got) != 2 || got["1"] != by(1, "cwd:/work") {

@@ -227,7 +227,7 @@ func (c *Conn) tooLong(long *stdio.TooLong) {
 		return // a response, which gets no answer
 	}
 	t := upstream.Trouble{Reason: fmt.Sprintf("the message is %d bytes, more than the %d MiB that are carried", long.Size, stdio.MaxLine>>20)}
-	c.send(wire.AppendError(nil, id, codeInvalidRequest, t.Reason, t.Data()))
+	c.send(wire.AppendError(nil, id, wire.CodeInvalid, t.Reason, t.Data()))
 }
 
 // tooSlow is what a host is told in place of an answer that finds 64 MiB before it.
@@ -244,7 +244,7 @@ func (c *Conn) send(line []byte) {
 	if err := c.out.Write(line); errors.Is(err, stdio.ErrFull) {
 		env, scanErr := wire.Scan(bytes.TrimRight(line, "\n"))
 		if scanErr == nil && (env.Kind == wire.Result || env.Kind == wire.Error) {
-			_ = c.out.Write(wire.AppendError(nil, env.Bytes(env.ID), codeInternal, tooSlow, upstream.Trouble{Reason: tooSlow}.Data()))
+			_ = c.out.Write(wire.AppendError(nil, env.Bytes(env.ID), wire.CodeInternal, tooSlow, upstream.Trouble{Reason: tooSlow}.Data()))
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dezren39/mcpx/pkg/api"
+	"github.com/dezren39/mcpx/pkg/wire"
 )
 
 // A worktree that is removed under its host is not replaced by where the host
@@ -23,7 +24,7 @@ func TestARemovedDirectoryIsNotReplacedByAnother(t *testing.T) {
 		s.world.remove("/tree")
 		time.Sleep(lookAgain + time.Millisecond) // the host was told nothing and says nothing
 		s.sends(call(2, "a"))
-		s.refuses(2, codeInternal, `server "srv": the session's directory "/tree" (from roots) is not there: no such directory`)
+		s.refuses(2, wire.CodeInternal, `server "srv": the session's directory "/tree" (from roots) is not there: no such directory`)
 		s.sends(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`)
 		s.gets(asked(2))
 		s.sends(stands(2, "/work"), call(3, "a"))
@@ -56,7 +57,7 @@ func TestADirectoryThatWasNeverThereIsNamed(t *testing.T) {
 				if len(got) != 1 || !strings.Contains(got[0], tt.hint) {
 					t.Fatalf("the host got %q, want the hint %q", got, tt.hint)
 				}
-				if diff := cmp.Diff(problem{1, codeInternal, tt.want}, problemOf(t, got[0])); diff != "" {
+				if diff := cmp.Diff(problem{1, wire.CodeInternal, tt.want}, problemOf(t, got[0])); diff != "" {
 					t.Errorf("the error (-want +got):\n%s", diff)
 				}
 			})

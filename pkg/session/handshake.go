@@ -35,7 +35,7 @@ func (c *Conn) initialize(id []byte, mark int64) {
 	s := c.guess()
 	if !s.verdict.known() && !c.facts().roots {
 		c.stranger(s.verdict)
-		c.refuse(id, codeInternal, s.verdict.reason, upstream.Trouble{Reason: s.verdict.reason, Hint: s.verdict.hint})
+		c.refuse(id, wire.CodeInternal, s.verdict.reason, upstream.Trouble{Reason: s.verdict.reason, Hint: s.verdict.hint})
 		return
 	}
 	c.reply(wire.AppendResult(nil, id, c.greeting(s)))

@@ -77,10 +77,10 @@ func TestANameInNoFile(t *testing.T) {
 	t.Run("is an error at once", func(t *testing.T) {
 		play(t, none, func(s *stage) {
 			s.sends(plain)
-			s.refuses(0, codeInternal, reason)
+			s.refuses(0, wire.CodeInternal, reason)
 			told(s)
 			s.sends(initialized, list(1, "tools"))
-			s.refuses(1, codeInvalidParams, reason)
+			s.refuses(1, wire.CodeInvalidParams, reason)
 			told(s)
 		})
 	})
@@ -93,7 +93,7 @@ func TestANameInNoFile(t *testing.T) {
 			if len(got) != 2 || got[0] != asked(1) {
 				t.Fatalf("the host got %q", got)
 			}
-			if diff := cmp.Diff(problem{1, codeInvalidParams, reason}, problemOf(t, got[1])); diff != "" {
+			if diff := cmp.Diff(problem{1, wire.CodeInvalidParams, reason}, problemOf(t, got[1])); diff != "" {
 				t.Errorf("the error (-want +got):\n%s", diff)
 			}
 			told(s)
@@ -177,7 +177,7 @@ func TestOffered(t *testing.T) {
 func TestAModernHostIsToldToUseInitialize(t *testing.T) {
 	play(t, nil, func(s *stage) {
 		s.sends(`{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{}}`)
-		s.refuses(1, codeMethodNotFound, "Method not found")
+		s.refuses(1, wire.CodeMethodNotFound, "Method not found")
 	})
 }
 

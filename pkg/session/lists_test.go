@@ -8,6 +8,7 @@ import (
 
 	"github.com/dezren39/mcpx/pkg/config"
 	"github.com/dezren39/mcpx/pkg/scope"
+	"github.com/dezren39/mcpx/pkg/wire"
 )
 
 func TestOnlyAllowed(t *testing.T) {
@@ -50,10 +51,10 @@ func TestToolsAreFilteredInListsAndCalls(t *testing.T) { // design D9
 				s.sends(list(1, "tools"))
 				s.gets(result(1, left))
 				s.sends(call(2, "a"))
-				s.refuses(2, codeInvalidParams, `unknown tool "a"`)
+				s.refuses(2, wire.CodeInvalidParams, `unknown tool "a"`)
 				s.sends(call(3, "b"), call(4, "a"))
 				got := s.got()
-				if len(got) != 2 || got[0] != by(3, "cwd:/work") || problemOf(t, got[1]).Code != codeInvalidParams {
+				if len(got) != 2 || got[0] != by(3, "cwd:/work") || problemOf(t, got[1]).Code != wire.CodeInvalidParams {
 					t.Errorf("the host got %q", got)
 				}
 			})
@@ -81,7 +82,7 @@ func TestAServerThatIsNotForTheSession(t *testing.T) { // design D9, D14
 				s.gets(result(1, `{"tools":[]}`), result(2, `{"prompts":[]}`), result(3, `{"resources":[]}`), result(4, `{"resourceTemplates":[]}`))
 				for _, method := range []string{"tools/call", "prompts/get", "resources/read", "vendor/x"} {
 					s.sends(`{"jsonrpc":"2.0","id":5,"method":"` + method + `","params":{"name":"a"}}`)
-					s.refuses(5, codeInvalidParams, tt.reason)
+					s.refuses(5, wire.CodeInvalidParams, tt.reason)
 				}
 				if got := s.servers.started(); got != "" {
 					t.Errorf("started %q", got)
@@ -201,7 +202,7 @@ func TestAReloadReachesASession(t *testing.T) {
 			s.world.configure("", view(disabled))
 			s.sends(call(3, "a"))
 			got := s.got()
-			if len(got) != 2 || got[0] != changed("tools") || problemOf(t, got[1]) != (problem{3, codeInvalidParams, "disabled"}) {
+			if len(got) != 2 || got[0] != changed("tools") || problemOf(t, got[1]) != (problem{3, wire.CodeInvalidParams, "disabled"}) {
 				t.Errorf("the host got %q", got)
 			}
 			s.sends(`{"jsonrpc":"2.0","method":"notifications/x"}`)

@@ -68,7 +68,7 @@ func (c *Conn) requeue(m *message) {
 
 // twice answers a request whose id an earlier one still has.
 func (c *Conn) twice(m *message) {
-	c.send(wire.AppendError(nil, m.Bytes(m.ID), codeInvalidRequest, "this id is in use by an earlier request", nil))
+	c.send(wire.AppendError(nil, m.Bytes(m.ID), wire.CodeInvalid, "this id is in use by an earlier request", nil))
 	c.done(m.mark)
 }
 

@@ -100,7 +100,7 @@ func again(method string) bool {
 // have run, so it is not sent again.
 func (c *Conn) lost(m *message) {
 	const reason = "the daemon was replaced while this request was in progress; whether it ran is not known"
-	c.refuse(m.Bytes(m.ID), codeInternal, fmt.Sprintf("server %q: %s", c.o.Hello.Server, reason), upstream.Trouble{
+	c.refuse(m.Bytes(m.ID), wire.CodeInternal, fmt.Sprintf("server %q: %s", c.o.Hello.Server, reason), upstream.Trouble{
 		Reason: reason, Hint: "look whether it had its effect before asking again",
 	})
 	c.done(m.mark)

@@ -36,7 +36,7 @@ func (c *Conn) request(m *message) {
 		c.reply(wire.AppendResult(nil, m.Bytes(m.ID), []byte("{}")))
 		c.done(m.mark)
 	case "server/discover":
-		c.refuse(m.Bytes(m.ID), codeMethodNotFound, "Method not found", upstream.Trouble{Reason: "mcpx is spoken to with initialize"})
+		c.refuse(m.Bytes(m.ID), wire.CodeMethodNotFound, "Method not found", upstream.Trouble{Reason: "mcpx is spoken to with initialize"})
 		c.done(m.mark)
 	case "tools/list", "prompts/list", "resources/list", "resources/templates/list":
 		if c.unmet() == nil && c.keptList(&m.Envelope) {

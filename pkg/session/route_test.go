@@ -10,6 +10,7 @@ import (
 
 	"github.com/dezren39/mcpx/pkg/scope"
 	"github.com/dezren39/mcpx/pkg/upstream"
+	"github.com/dezren39/mcpx/pkg/wire"
 )
 
 func TestOrderIsKeptWhileAStartIsSlow(t *testing.T) { // design D14
@@ -118,7 +119,7 @@ func TestAnIdInUseIsRefusedAndTheFirstRequestAnswered(t *testing.T) { // report 
 		}, func(s *stage) {
 			s.greet(plain)
 			s.sends(call(7, "a"), call(7, "b"))
-			s.refuses(7, codeInvalidRequest, "this id is in use by an earlier request")
+			s.refuses(7, wire.CodeInvalid, "this id is in use by an earlier request")
 			time.Sleep(time.Second)
 			s.gets(by(7, "cwd:/work"))
 		})
@@ -127,7 +128,7 @@ func TestAnIdInUseIsRefusedAndTheFirstRequestAnswered(t *testing.T) { // report 
 		play(t, nil, func(s *stage) {
 			s.greet(plain)
 			s.sends(call(7, "hold"), call(7, "b"))
-			s.refuses(7, codeInvalidRequest, "a request with this id is in flight")
+			s.refuses(7, wire.CodeInvalid, "a request with this id is in flight")
 			s.servers.of("cwd:/work").let()
 			s.gets(by(7, "cwd:/work"))
 		})
@@ -285,7 +286,7 @@ func TestADeadServerFailsItsCalls(t *testing.T) {
 		s.sends(call(1, "hold"))
 		s.servers.of("cwd:/work").end()
 		got := s.got()
-		if len(got) != 1 || problemOf(t, got[0]).Code != codeInternal {
+		if len(got) != 1 || problemOf(t, got[0]).Code != wire.CodeInternal {
 			t.Fatalf("the host got %q, want one error", got)
 		}
 		time.Sleep(time.Hour)

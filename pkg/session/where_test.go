@@ -10,6 +10,7 @@ import (
 	"github.com/dezren39/mcpx/pkg/proc"
 	"github.com/dezren39/mcpx/pkg/roots"
 	"github.com/dezren39/mcpx/pkg/scope"
+	"github.com/dezren39/mcpx/pkg/wire"
 )
 
 func TestTheFirstCallWaitsForTheRoots(t *testing.T) { // report C9
@@ -175,7 +176,7 @@ func TestAMoveWithoutAnAnswerFailsTheCall(t *testing.T) { // design D10
 				if len(got) != 2 {
 					t.Fatalf("the host got %q", got)
 				}
-				if diff := cmp.Diff(problem{2, codeInternal, silent}, problemOf(t, got[1])); diff != "" {
+				if diff := cmp.Diff(problem{2, wire.CodeInternal, silent}, problemOf(t, got[1])); diff != "" {
 					t.Errorf("the error (-want +got):\n%s", diff)
 				}
 				n := int(s.conn.asked.Load()) + 1

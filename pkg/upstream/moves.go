@@ -133,8 +133,7 @@ func (s state) onInitialize(r reply) move {
 // saysModern reports whether a refusal of initialize is that of a modern
 // server: it names the revision, or has no such method at all.
 func (s state) saysModern(r reply) bool {
-	const methodNotFound = -32601
-	return r.code == era.CodeUnsupportedVersion && era.NamesModern(r.data) || r.code == methodNotFound
+	return r.code == era.CodeUnsupportedVersion && era.NamesModern(r.data) || r.code == wire.CodeMethodNotFound
 }
 
 // onEnd decides when the process ended unasked.

@@ -12,11 +12,6 @@ import (
 	"github.com/dezren39/mcpx/pkg/wire"
 )
 
-const (
-	codeInternal       = -32603
-	codeMethodNotFound = -32601
-)
-
 // Serve reads until the server ends and hands each message to handle, whose
 // envelope is valid during the call only. ping and roots/list from the server
 // are answered here and not handed on; lines that are no messages are counted
@@ -125,7 +120,7 @@ func (c *Conn) tooLong(long *stdio.TooLong, handle func(*wire.Envelope)) {
 
 // substitute hands on an error for id in place of the server's answer.
 func (c *Conn) substitute(id []byte, msg string, handle func(*wire.Envelope)) {
-	line := wire.AppendError(nil, id, codeInternal, msg, Trouble{Reason: msg, Server: c.plan.Server}.Data())
+	line := wire.AppendError(nil, id, wire.CodeInternal, msg, Trouble{Reason: msg, Server: c.plan.Server}.Data())
 	if env, err := wire.Scan(line[:len(line)-1]); err == nil {
 		handle(&env)
 	}
@@ -151,7 +146,7 @@ func (c *Conn) answer(env *wire.Envelope) bool {
 
 // refuse answers a request that nobody will.
 func (c *Conn) refuse(env *wire.Envelope) {
-	_ = c.in.Write(wire.AppendError(nil, env.Bytes(env.ID), codeMethodNotFound, "method not found: "+env.Text(env.Method), nil))
+	_ = c.in.Write(wire.AppendError(nil, env.Bytes(env.ID), wire.CodeMethodNotFound, "method not found: "+env.Text(env.Method), nil))
 }
 
 // lateProbe drops an answer to the probe that came when the matter was settled.

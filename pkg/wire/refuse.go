@@ -2,10 +2,14 @@ package wire
 
 import "bytes"
 
-// The codes of a ScanError, from JSON-RPC 2.0.
+// Codes of errors, from JSON-RPC 2.0. A ScanError has one of the first two, the
+// others are for answers of our own (design D7).
 const (
-	CodeParse   = -32700
-	CodeInvalid = -32600
+	CodeParse          = -32700
+	CodeInvalid        = -32600
+	CodeMethodNotFound = -32601
+	CodeInvalidParams  = -32602
+	CodeInternal       = -32603
 )
 
 // ScanError is a line that must not be forwarded. ID is the raw id of the
