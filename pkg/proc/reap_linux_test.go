@@ -13,11 +13,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestStarted(t *testing.T) {
-	ours := play("wait")
-	pid, stdin := started(t, ours)
-	if !Started(pid) {
-		t.Error("Started: a process of Start is not ours")
+func TestStartKnowsItsOwn(t *testing.T) {
+	known := func(pid int) bool {
+		ours.mu.Lock()
+		defer ours.mu.Unlock()
+		return ours.has(pid)
+	}
+	cmd := play("wait")
+	pid, stdin := started(t, cmd)
+	if !known(pid) {
+		t.Error("a process of Start is not ours")
 	}
 	other := play("wait")
 	in, err := other.StdinPipe()
@@ -27,15 +32,15 @@ func TestStarted(t *testing.T) {
 	if err := other.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if Started(other.Process.Pid) {
-		t.Error("Started: a process of another start is ours")
+	if known(other.Process.Pid) {
+		t.Error("a process of another start is ours")
 	}
 	_ = in.Close()
 	_ = other.Wait()
 	_ = stdin.Close()
-	_ = ours.Wait()
-	if Started(pid) {
-		t.Error("Started: a process that was waited for is still ours")
+	_ = cmd.Wait()
+	if known(pid) {
+		t.Error("a process that was waited for is still ours")
 	}
 }
 

@@ -35,14 +35,7 @@ func Start(cmd *exec.Cmd) error {
 	return nil
 }
 
-// Started reports whether Start started the process that has pid now.
-func Started(pid int) bool {
-	ours.mu.Lock()
-	defer ours.mu.Unlock()
-	return ours.has(pid)
-}
-
-// has needs mu held.
+// has reports whether Start started the process that has pid now. Needs mu held.
 func (c *children) has(pid int) bool {
 	start, ok := c.started[pid]
 	if !ok {

@@ -40,17 +40,6 @@ func sortEdits(edits []Edit) {
 	}
 }
 
-// Flatten replaces, in place, the line ends in a JSON text by spaces, so that a
-// pretty-printed body fits on one line. Inside strings there are none.
-func Flatten(text []byte) []byte {
-	for i, c := range text {
-		if c == '\n' || c == '\r' {
-			text[i] = ' '
-		}
-	}
-	return text
-}
-
 // InsertMembers returns object with members (raw `"k":v,…`, without braces)
 // added before its closing brace. Null counts as {}. Without members the result
 // is object itself; what is not an object is returned as it is.

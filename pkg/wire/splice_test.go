@@ -50,12 +50,6 @@ func TestAppendAllocatesNothing(t *testing.T) {
 	}
 }
 
-func TestFlattenPutsABodyOnOneLine(t *testing.T) {
-	if got, want := string(Flatten([]byte("{\r\n  \"a\": \"\\n\"\n}"))), `{    "a": "\n" }`; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
 func TestInsertMembers(t *testing.T) {
 	for _, tt := range []struct{ name, object, members, want string }{
 		{"into an empty object", `{}`, `"a":1`, `{"a":1}`},
