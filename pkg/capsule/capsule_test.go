@@ -285,8 +285,8 @@ func TestStateIsKeptWhole(t *testing.T) {
 	if got := open(t, f, strings.NewReader("")).State(); string(got) != "two" {
 		t.Errorf("after a torn save the state is %q, want the one before", got)
 	}
-	if err := c.Save(bytes.Repeat([]byte("x"), os.Getpagesize())); err != ErrStateSize {
-		t.Errorf("a state of a page: %v, want %v", err, ErrStateSize)
+	if err := c.Save(bytes.Repeat([]byte("x"), os.Getpagesize())); err != errStateSize {
+		t.Errorf("a state of a page: %v, want %v", err, errStateSize)
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 	"hash/crc32"
 )
 
-// ErrStateSize is a state that does not fit.
-var ErrStateSize = errors.New("capsule: the session's state does not fit")
+// errStateSize is a state that does not fit.
+var errStateSize = errors.New("capsule: the session's state does not fit")
 
 // A slot is a length, a checksum and a counter, then the bytes.
 const slotHead = 16
@@ -18,7 +18,7 @@ func (c *Capsule) slot(i uint64) []byte {
 	return c.head[atState+int(i%2)*size:][:size]
 }
 
-// read returns what a slot holds, ok only if it was written whole.
+// readSlot returns what a slot holds, ok only if it was written whole.
 func readSlot(slot []byte) (state []byte, counter uint64, ok bool) {
 	n := binary.LittleEndian.Uint32(slot)
 	counter = binary.LittleEndian.Uint64(slot[8:])
@@ -62,7 +62,7 @@ func (c *Capsule) Save(state []byte) error {
 	_, counter := c.latest()
 	slot := c.slot(counter + 1)
 	if len(state) > len(slot)-slotHead {
-		return ErrStateSize
+		return errStateSize
 	}
 	binary.LittleEndian.PutUint64(slot[8:], 0) // not whole from here
 	copy(slot[slotHead:], state)

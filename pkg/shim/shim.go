@@ -21,7 +21,7 @@ import (
 // Options are connect's.
 type Options struct {
 	Dirs   place.Dirs
-	Server string // "" = all under one roof
+	Server string // as the config names it
 	Flags  api.Flags
 	Build  string
 	Getenv func(string) string

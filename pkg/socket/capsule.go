@@ -9,7 +9,8 @@ import (
 )
 
 // The capsule's header (design D8), frozen: 8 bytes of magic, the version and
-// the page size as little-endian uint32, zeros to the end of the first page.
+// the page size as little-endian uint32. What lies behind them in the first page
+// is package capsule's, and zero in a fresh one.
 const (
 	capsuleMagic   = "mcpxcap1"
 	capsuleVersion = 1
