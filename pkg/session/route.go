@@ -138,7 +138,7 @@ func (c *Conn) submit(m *message, s *spot, lease *pool.Lease, last bool) bool {
 	p := c.enter(lease.Mux(), !s.perCall())
 	if p == nil { // there is nobody left to answer
 		lease.Release()
-		c.open.Add(-1)
+		c.done(mark)
 		return true
 	}
 	end := func() {
