@@ -78,7 +78,7 @@ func TestEachRuleNamesWhatBreaksIt(t *testing.T) {
 			`error [check] fleet/rules.json:1:29: rule: unknown key | known here: default, rules; in a rule: path, servers`,
 			`error [check] fleet/rules.json:1:44: rules[0]: is not of the right kind | write { "default": "*", "rules": [ { "path": "~/src", "servers": ["NAME"] } ] }`,
 			`error [check] fleet/rules.json:1:57: rules[1].path: is empty | name a directory: ~/src`,
-			`warning [check] fleet/rules.json:1:73: rules[1].servers[0]: no server is called "b" | did you mean a?`,
+			`warning [check] fleet/rules.json:1:73: rules[1].servers[0]: no server is called "b" | there are: a`,
 			`error [check] fleet/rules.json:1:78: rules[1].servers[1]: is not of the right kind | write { "default": "*", "rules": [ { "path": "~/src", "servers": ["NAME"] } ] }`,
 			`error [check] fleet/rules.json:1:84: rules[2].path: is missing | a rule is { "path": "~/src", "servers": ["NAME"] }`,
 			`error [check] fleet/rules.json:1:84: rules[2].servers: is missing | a rule is { "path": "~/src", "servers": ["NAME"] }`}},
