@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/dezren39/mcpx/pkg/api"
+	"github.com/dezren39/mcpx/pkg/config"
 	"github.com/dezren39/mcpx/pkg/source"
 )
 
@@ -95,7 +96,7 @@ func (f facts) daemonFinding() finding {
 	d := finding{levelOK, "daemon", "none runs: the first mcpx connect starts it", ""}
 	switch {
 	case f.daemon == nil && f.asked != nil:
-		return finding{levelFail, "daemon", "cannot be asked: " + f.asked.Error(), firstOf(hintOf(f.asked), "mcpx stop, then connect again")}
+		return finding{levelFail, "daemon", "cannot be asked: " + f.asked.Error(), firstOf(config.HintOf(f.asked), "mcpx stop, then connect again")}
 	case f.daemon == nil:
 		return d
 	}
@@ -113,7 +114,7 @@ func (f facts) daemonFinding() finding {
 func (f facts) socketFinding() finding {
 	switch {
 	case f.sockets != nil:
-		return finding{levelFail, "sockets", f.sockets.Error(), hintOf(f.sockets)}
+		return finding{levelFail, "sockets", f.sockets.Error(), config.HintOf(f.sockets)}
 	case f.absent:
 		return finding{levelOK, "sockets", tilde(f.runtime, f.home) + ", made when a daemon starts", ""}
 	}
@@ -123,7 +124,7 @@ func (f facts) socketFinding() finding {
 func (f facts) programFinding() finding {
 	switch {
 	case f.autostartError != nil:
-		return finding{levelFail, "autostart", f.autostartError.Error(), hintOf(f.autostartError)}
+		return finding{levelFail, "autostart", f.autostartError.Error(), config.HintOf(f.autostartError)}
 	case !f.autostartKept:
 		return finding{levelWarn, "autostart", tilde(f.autostart, f.home) + " can be replaced by others than you and root",
 			"chmod go-w the file and its directory, or install mcpx elsewhere"}
@@ -175,9 +176,9 @@ func (f facts) serverFinding(s serverFacts) finding {
 	case s.aside != "":
 		return finding{levelOK, s.name, s.aside, ""}
 	case s.planned != nil:
-		return finding{levelWarn, s.name, "cannot start from here: " + s.planned.Error(), hintOf(s.planned)}
+		return finding{levelWarn, s.name, "cannot start from here: " + s.planned.Error(), config.HintOf(s.planned)}
 	case s.missing != nil:
-		fix := hintOf(s.missing)
+		fix := config.HintOf(s.missing)
 		if s.elsewhere != "" {
 			fix = fmt.Sprintf("this shell finds %s: name %s in daemon.path (in Nix: service.path), or write the whole path", s.elsewhere, filepath.Dir(s.elsewhere))
 		}

@@ -85,7 +85,7 @@ func (v *view) lines(e explained) [][]string {
 	switch {
 	case e.err != nil:
 		rows = append(rows, []string{"runs", "nothing: " + e.err.Error()})
-		if hint := hintOf(e.err); hint != "" {
+		if hint := config.HintOf(e.err); hint != "" {
 			rows = append(rows, []string{"hint", hint})
 		}
 	case e.plan.URL != "":

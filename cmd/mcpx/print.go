@@ -184,23 +184,9 @@ func (p *program) report(err error) int {
 	for line := range strings.Lines(more) {
 		out.line("   %s", strings.TrimSpace(line)) // indented: it cannot pass for another record
 	}
-	out.hint(hintOf(err))
+	out.hint(config.HintOf(err))
 	if f, ok := errors.AsType[*failure](err); ok && f.code != 0 {
 		return f.code
 	}
 	return 1
-}
-
-// hintOf finds the hint that travels with an error, "" when there is none.
-func hintOf(err error) string {
-	if e, ok := errors.AsType[interface {
-		error
-		Hint() string
-	}](err); ok {
-		return e.Hint()
-	}
-	if e, ok := errors.AsType[config.Problem](err); ok {
-		return e.Hint
-	}
-	return ""
 }

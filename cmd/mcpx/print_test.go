@@ -83,8 +83,8 @@ func TestHintTravelsWithTheError(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := hintOf(tt.err); got != tt.want {
-				t.Errorf("hintOf(%v) = %q, want %q", tt.err, got, tt.want)
+			if got := config.HintOf(tt.err); got != tt.want {
+				t.Errorf("HintOf(%v) = %q, want %q", tt.err, got, tt.want)
 			}
 		})
 	}

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/dezren39/mcpx/pkg/config"
 	"github.com/dezren39/mcpx/pkg/socket"
 )
 
@@ -86,8 +87,8 @@ func TestPassedSocketsThatAreNotTheTwo(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			files := tt.files()
 			got, err := listeners(slices.Clone(files))
-			if got != nil || err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(hintOf(err), "FileDescriptorName=control") {
-				t.Errorf("got %v, %v, hint %q", got, err, hintOf(err))
+			if got != nil || err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(config.HintOf(err), "FileDescriptorName=control") {
+				t.Errorf("got %v, %v, hint %q", got, err, config.HintOf(err))
 			}
 			for _, f := range files {
 				if f.Close() == nil {

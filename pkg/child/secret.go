@@ -31,14 +31,7 @@ func readSecrets(ctx context.Context, p spawn.Plan, base []string, home string) 
 	for _, name := range slices.Sorted(maps.Keys(p.Secrets)) {
 		value, err := readSecret(ctx, p.Secrets[name], base, home)
 		if err != nil {
-			problem := config.Problem{Server: p.Server, Field: "mcpx.secrets." + name, Msg: err.Error()}
-			if hinted, ok := errors.AsType[interface {
-				error
-				Hint() string
-			}](err); ok {
-				problem.Hint = hinted.Hint()
-			}
-			return nil, problem
+			return nil, config.Problem{Server: p.Server, Field: "mcpx.secrets." + name, Msg: err.Error(), Hint: config.HintOf(err)}
 		}
 		values[name] = value
 	}

@@ -2,7 +2,6 @@ package child
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -136,9 +135,5 @@ func closeAll(files []*os.File) {
 
 // commandProblem names the server and the field of an error about a program.
 func commandProblem(p spawn.Plan, err error) error {
-	problem := config.Problem{Server: p.Server, Field: "command", Msg: err.Error()}
-	if missing, ok := errors.AsType[*missingError](err); ok {
-		problem.Hint = missing.Hint()
-	}
-	return problem
+	return config.Problem{Server: p.Server, Field: "command", Msg: err.Error(), Hint: config.HintOf(err)}
 }

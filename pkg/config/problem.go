@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -48,6 +49,21 @@ func (p Problem) Where() string {
 		return p.File
 	}
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Col)
+}
+
+// HintOf is the hint that travels with an error, "" when there is none: that of
+// the first in its chain that has a Hint method, else a Problem's.
+func HintOf(err error) string {
+	if e, ok := errors.AsType[interface {
+		error
+		Hint() string
+	}](err); ok {
+		return e.Hint()
+	}
+	if p, ok := errors.AsType[Problem](err); ok {
+		return p.Hint
+	}
+	return ""
 }
 
 // HasErrors reports whether any problem is more than a warning.

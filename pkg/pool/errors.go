@@ -1,9 +1,12 @@
 package pool
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/dezren39/mcpx/pkg/config"
 )
 
 // ErrRetired refuses a lease in a pool whose definition has left the config;
@@ -74,9 +77,5 @@ func (e *BackoffError) Unwrap() error { return e.Err }
 
 // Hint is the last failure's, and else how not to wait.
 func (e *BackoffError) Hint() string {
-	var h interface{ Hint() string }
-	if errors.As(e.Err, &h) && h.Hint() != "" {
-		return h.Hint()
-	}
-	return "mcpx restart " + e.Server + " clears the wait"
+	return cmp.Or(config.HintOf(e.Err), "mcpx restart "+e.Server+" clears the wait")
 }

@@ -58,16 +58,7 @@ func (c *Conn) failed(env *wire.Envelope, err error) {
 		c.reject(m, id)
 		return
 	}
-	t := upstream.Trouble{Reason: err.Error()}
-	if h, ok := errors.AsType[interface {
-		error
-		Hint() string
-	}](err); ok {
-		t.Hint = h.Hint()
-	}
-	if p, ok := errors.AsType[config.Problem](err); ok {
-		t.Hint = p.Hint
-	}
+	t := upstream.Trouble{Reason: err.Error(), Hint: config.HintOf(err)}
 	if f, ok := errors.AsType[*upstream.Failure](err); ok {
 		t.Exit, t.Stderr = f.Exit, f.Stderr
 	}

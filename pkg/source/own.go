@@ -73,12 +73,7 @@ func (l *Loader) readOwn(good map[string]*config.File) *ownFiles {
 }
 
 func trustProblem(err error) *config.Problem {
-	p := refusal("", "trusted projects: "+err.Error(), "")
-	var advised interface{ Hint() string }
-	if errors.As(err, &advised) {
-		p.Hint = advised.Hint()
-	}
-	return p
+	return refusal("", "trusted projects: "+err.Error(), config.HintOf(err))
 }
 
 // readFile reads one own file: nil without a problem when there is none.

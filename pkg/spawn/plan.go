@@ -138,11 +138,7 @@ func (e expander) expand(field, text string) (string, error) {
 		return "", e.needs(field, empty.Placeholder)
 	}
 	if err != nil {
-		fix := ""
-		if h, is := err.(interface{ Hint() string }); is {
-			fix = h.Hint()
-		}
-		return "", e.fail(field, err.Error(), fix)
+		return "", e.fail(field, err.Error(), config.HintOf(err))
 	}
 	if c, found := control(e.vars.Cwd); found && strings.Contains(text, "${mcpx.cwd}") {
 		return "", e.fail(field, fmt.Sprintf("%q holds the control character %q", e.vars.Cwd, c),
