@@ -4,6 +4,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -86,19 +87,10 @@ type Identity struct {
 func Identify(h api.Hello, chain []proc.Info) Identity {
 	host := proc.Host(chain).ID
 	id := Identity{Host: host}
-	id.Session = first(h.Flags.Session, h.Env["MCPX_SESSION_ID"], h.Env["CLAUDE_CODE_SESSION_ID"])
+	id.Session = cmp.Or(h.Flags.Session, h.Env["MCPX_SESSION_ID"], h.Env["CLAUDE_CODE_SESSION_ID"])
 	if id.Session == "" && host.PID != 0 {
 		id.Session = fmt.Sprintf("host:%d.%d", host.PID, host.Start)
 	}
-	id.Parent = first(h.Flags.Parent, h.Env["MCPX_PARENT_SESSION_ID"])
+	id.Parent = cmp.Or(h.Flags.Parent, h.Env["MCPX_PARENT_SESSION_ID"])
 	return id
-}
-
-func first(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
 }
