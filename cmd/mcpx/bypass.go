@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 
@@ -16,14 +17,14 @@ func bypasses(v *view) []bypass {
 		for _, place := range h.Places {
 			base := v.dirs.Home
 			if place.Project {
-				base = firstOf(v.cc.Git.Worktree, v.cc.Cwd)
+				base = cmp.Or(v.cc.Git.Worktree, v.cc.Cwd)
 			}
 			file := filepath.Join(base, place.Path)
 			data, err := readHostFile(file)
 			if err != nil {
 				continue
 			}
-			entries, err := h.Decode(file, data, firstOf(v.cc.Git.Worktree, v.cc.Cwd))
+			entries, err := h.Decode(file, data, cmp.Or(v.cc.Git.Worktree, v.cc.Cwd))
 			if err != nil {
 				continue
 			}

@@ -131,7 +131,7 @@ func tierOf(dirs place.Dirs, name string) config.Tier {
 func readConfig(name string) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, &failure{msg: fmt.Sprintf("%s: %v", name, cause(err)), hint: "name a config file: mcpx check .mcpx.json"}
+		return nil, &failure{msg: fmt.Sprintf("%s: %v", name, canon.Reason(err)), hint: "name a config file: mcpx check .mcpx.json"}
 	}
 	defer f.Close()
 	info, err := f.Stat()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/dezren39/mcpx/pkg/canon"
 	"github.com/dezren39/mcpx/pkg/daemon"
 	"github.com/dezren39/mcpx/pkg/place"
 	"github.com/dezren39/mcpx/pkg/shim"
@@ -87,7 +88,7 @@ func (p *program) explicit(flags []string, auto bool) ([]string, error) {
 			return nil, err
 		}
 		if _, err := os.Stat(path); err != nil {
-			return nil, &failure{msg: fmt.Sprintf("config: %s: %v", f, cause(err)), hint: "name a file that exists, or leave it out: mcpx reads ~/.config/mcpx/config.json"}
+			return nil, &failure{msg: fmt.Sprintf("config: %s: %v", f, canon.Reason(err)), hint: "name a file that exists, or leave it out: mcpx reads ~/.config/mcpx/config.json"}
 		}
 		paths = append(paths, path)
 	}

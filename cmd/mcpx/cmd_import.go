@@ -15,6 +15,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/dezren39/mcpx/pkg/adopt"
+	"github.com/dezren39/mcpx/pkg/canon"
 	"github.com/dezren39/mcpx/pkg/config"
 	"github.com/dezren39/mcpx/pkg/gitwhere"
 	"github.com/dezren39/mcpx/pkg/hostfile"
@@ -130,7 +131,7 @@ func (f *findings) read(h hostfile.Host, place hostfile.Place, file, home, here 
 	if err != nil {
 		q, ok := errors.AsType[config.Problem](err)
 		if !ok {
-			q = config.Problem{File: name, Msg: cause(err).Error(), Hint: "its entries are not imported"}
+			q = config.Problem{File: name, Msg: canon.Reason(err).Error(), Hint: "its entries are not imported"}
 		}
 		f.problems = append(f.problems, q)
 		return
@@ -233,7 +234,7 @@ func writeNew(name string, data []byte) error {
 		return &failure{msg: name + ": is there already", hint: "import writes over nothing: name a new file"}
 	}
 	if err != nil {
-		return &failure{msg: fmt.Sprintf("%s: %v", name, cause(err)), hint: "name a file in a directory that exists"}
+		return &failure{msg: fmt.Sprintf("%s: %v", name, canon.Reason(err)), hint: "name a file in a directory that exists"}
 	}
 	_, err = f.Write(data)
 	return errors.Join(err, f.Close())

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -96,7 +97,7 @@ func serverTable(s *api.Status, home string, now time.Time) table {
 		t.add(cell{text: name}, cell{text: scope}, stateCell(in, now), cell{text: rootOrKey(in, home)},
 			cell{text: in.CwdSource}, cell{text: pid}, cell{text: in.Era},
 			cell{text: thousands(in.Calls)}, cell{text: idle})
-		if why := firstOf(in.Reason, in.LastError); why != "" {
+		if why := cmp.Or(in.Reason, in.LastError); why != "" {
 			t.add(row("", "", why)...)
 		}
 	}
@@ -136,7 +137,7 @@ func stateCell(in api.InstanceStatus, now time.Time) cell {
 }
 
 func idleCell(s api.ServerStatus) cell {
-	state := firstOf(s.State, "idle")
+	state := cmp.Or(s.State, "idle")
 	if s.Listed {
 		state += fmt.Sprintf(" (%s kept)", plural(s.Tools, "tool", "tools"))
 	}
@@ -163,7 +164,7 @@ func sessionTable(sessions []api.SessionStatus, home string, now time.Time) tabl
 		if s.Override != nil {
 			since += "  *"
 		}
-		t.add(row(short(s.ID, 20), short(firstOf(s.Host.Name, "-"), 16), tilde(s.Cwd.Path, home), from, sees(s.Servers), since)...)
+		t.add(row(short(s.ID, 20), short(cmp.Or(s.Host.Name, "-"), 16), tilde(s.Cwd.Path, home), from, sees(s.Servers), since)...)
 	}
 	return t
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -96,7 +97,7 @@ func (f facts) daemonFinding() finding {
 	d := finding{levelOK, "daemon", "none runs: the first mcpx connect starts it", ""}
 	switch {
 	case f.daemon == nil && f.asked != nil:
-		return finding{levelFail, "daemon", "cannot be asked: " + f.asked.Error(), firstOf(config.HintOf(f.asked), "mcpx stop, then connect again")}
+		return finding{levelFail, "daemon", "cannot be asked: " + f.asked.Error(), cmp.Or(config.HintOf(f.asked), "mcpx stop, then connect again")}
 	case f.daemon == nil:
 		return d
 	}
@@ -139,7 +140,7 @@ func (f facts) configFindings() []finding {
 		if p.Warning {
 			l = levelWarn
 		}
-		found = append(found, finding{l, firstOf(p.Server, "config"), problemLine(false, tilde(p.Where, f.home), p.Field, p.Message), p.Hint})
+		found = append(found, finding{l, cmp.Or(p.Server, "config"), problemLine(false, tilde(p.Where, f.home), p.Field, p.Message), p.Hint})
 	}
 	switch {
 	case len(f.files) == 0 && len(found) == 0:
@@ -182,7 +183,7 @@ func (f facts) serverFinding(s serverFacts) finding {
 		if s.elsewhere != "" {
 			fix = fmt.Sprintf("this shell finds %s: name %s in daemon.path (in Nix: service.path), or write the whole path", s.elsewhere, filepath.Dir(s.elsewhere))
 		}
-		return finding{levelFail, s.name, s.missing.Error(), firstOf(fix, "mend command, or install the program")}
+		return finding{levelFail, s.name, s.missing.Error(), cmp.Or(fix, "mend command, or install the program")}
 	case s.interpreter != "":
 		return finding{levelFail, s.name, fmt.Sprintf("%s is a script for %s", s.program, s.interpreter), "install what its first line names, or mend that line"}
 	}
@@ -199,7 +200,7 @@ func (f facts) instanceFindings() []finding {
 		if !slices.Contains([]string{"backing-off", "failed", "list-failed"}, in.State) {
 			continue
 		}
-		found = append(found, finding{levelFail, in.Server, strings.ReplaceAll(in.State, "-", " ") + ": " + firstOf(in.Reason, in.LastError, "no reason given"),
+		found = append(found, finding{levelFail, in.Server, strings.ReplaceAll(in.State, "-", " ") + ": " + cmp.Or(in.Reason, in.LastError, "no reason given"),
 			"run it by hand: mcpx explain " + quote(in.Server) + " --shell; its last words: mcpx logs " + quote(in.Server)})
 	}
 	return found

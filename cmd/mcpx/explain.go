@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -47,7 +48,7 @@ func (v *view) explain(s *config.Resolved) explained {
 		return e
 	}
 	e.Command, e.Args = e.plan.Command, config.RedactArgs(e.plan.Args)
-	e.Cwd, e.CwdSource = firstOf(e.plan.Dir, v.dirs.Home), string(e.plan.DirSource)
+	e.Cwd, e.CwdSource = cmp.Or(e.plan.Dir, v.dirs.Home), string(e.plan.DirSource)
 	if e.plan.URL != "" {
 		e.Command, e.Cwd, e.CwdSource = shownURL(e.plan.URL), "", ""
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -42,7 +43,7 @@ func quote(s string) string {
 // the shell's own variable and refuses to run without; a secret is read where
 // its reference points.
 func shellLine(p spawn.Plan, home string, reveal bool) string {
-	words := []string{"cd", quote(firstOf(p.Dir, home)), "&&"}
+	words := []string{"cd", quote(cmp.Or(p.Dir, home)), "&&"}
 	var set []string
 	for _, name := range slices.Sorted(maps.Keys(p.Env)) {
 		value := quote(p.Env[name])

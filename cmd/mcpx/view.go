@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,9 +72,9 @@ func (p *program) caller(c *cli.Command) (scope.CallContext, error) {
 	}
 	host := proc.Host(proc.Ancestors(os.Getpid(), 8))
 	cc.PID, cc.PIDStart = host.PID, host.Start
-	cc.Session = firstOf(c.String("session"), p.getenv("MCPX_SESSION_ID"), p.getenv("CLAUDE_CODE_SESSION_ID"),
+	cc.Session = cmp.Or(c.String("session"), p.getenv("MCPX_SESSION_ID"), p.getenv("CLAUDE_CODE_SESSION_ID"),
 		fmt.Sprintf("host:%d.%d", host.PID, host.Start))
-	cc.Parent = firstOf(c.String("parent"), p.getenv("MCPX_PARENT_SESSION_ID"))
+	cc.Parent = cmp.Or(c.String("parent"), p.getenv("MCPX_PARENT_SESSION_ID"))
 	cc.CallID = "new-for-each-call"
 	return cc, nil
 }
@@ -86,7 +87,7 @@ func (p *program) directory(c *cli.Command) (string, error) {
 		}
 		dir, err := canon.Path(from.dir)
 		if err != nil {
-			return "", &failure{msg: fmt.Sprintf("%s: %s: %v", from.name, from.dir, cause(err)), hint: "name a directory that exists"}
+			return "", &failure{msg: fmt.Sprintf("%s: %s: %v", from.name, from.dir, canon.Reason(err)), hint: "name a directory that exists"}
 		}
 		return dir, nil
 	}
@@ -95,23 +96,6 @@ func (p *program) directory(c *cli.Command) (string, error) {
 		return "", err
 	}
 	return canon.Path(dir)
-}
-
-// cause is what the system said, without the call and the path that failed.
-func cause(err error) error {
-	if path, ok := errors.AsType[*fs.PathError](err); ok {
-		return path.Err
-	}
-	return err
-}
-
-func firstOf(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
 }
 
 // serverNames are those of the view here, for completion: no error is worth a

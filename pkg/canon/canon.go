@@ -97,3 +97,12 @@ func split(p string) (parent, last string) {
 
 // Under reports whether dir is root or below it, at a separator. Both canonical.
 func Under(dir, root string) bool { return scope.Under(dir, root) }
+
+// Reason is what the operating system said, without the call and the path that
+// failed: who shows it names the path.
+func Reason(err error) error {
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
+		return failed.Err
+	}
+	return err
+}

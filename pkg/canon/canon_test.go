@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -178,5 +179,16 @@ func walksTo(t *testing.T, dir, root string) bool {
 func TestMissingWrapsTheSystemsError(t *testing.T) {
 	if _, err := Path(t.TempDir() + "/none"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Path of nothing: got %v, want fs.ErrNotExist", err)
+	}
+}
+
+func TestReasonIsTheSystemsOwnWord(t *testing.T) {
+	_, err := Path(filepath.Join(t.TempDir(), "none"))
+	if got := Reason(err); got != syscall.ENOENT {
+		t.Errorf("Reason(%v): got %v, want %v", err, got, syscall.ENOENT)
+	}
+	_, err = Path("none")
+	if got := Reason(err); got != err {
+		t.Errorf("Reason(%v): got %v, want the same", err, got)
 	}
 }

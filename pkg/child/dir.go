@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"syscall"
 
+	"github.com/dezren39/mcpx/pkg/canon"
 	"github.com/dezren39/mcpx/pkg/config"
 	"github.com/dezren39/mcpx/pkg/spawn"
 )
@@ -46,7 +47,7 @@ func dirMessage(path string, err error) string {
 	case errors.Is(err, syscall.ENOTDIR):
 		return path + " is not a directory"
 	}
-	return "directory " + path + ": " + reason(err).Error()
+	return "directory " + path + ": " + canon.Reason(err).Error()
 }
 
 func dirHint(source spawn.DirSource) string {

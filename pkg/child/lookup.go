@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/dezren39/mcpx/pkg/canon"
 )
 
 // missingError says that a program is on none of the directories searched.
@@ -93,7 +95,7 @@ func checkProgram(file string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%s does not exist", file)
 	case err != nil:
-		return fmt.Errorf("%s: %w", file, reason(err))
+		return fmt.Errorf("%s: %w", file, canon.Reason(err))
 	case info.IsDir():
 		return fmt.Errorf("%s is a directory", file)
 	case info.Mode()&0o111 == 0:
@@ -125,14 +127,6 @@ func trustedOwner(uid int) bool {
 	return uid == 0 || uid == os.Geteuid() || uid == unmappedRoot()
 }
 
-// reason is the system's word in err, without the path, which the message has.
-func reason(err error) error {
-	if pe, ok := errors.AsType[*fs.PathError](err); ok {
-		return pe.Err
-	}
-	return err
-}
-
 // explainExec puts the system's refusal to run program into words. ENOENT for a
 // program that exists means the one that should read or load it.
 func explainExec(program string, err error) error {
@@ -148,7 +142,7 @@ func explainExec(program string, err error) error {
 	case errors.Is(err, syscall.ENOEXEC):
 		return fmt.Errorf("%s is neither a program of this machine nor a script with a #! line", program)
 	}
-	return fmt.Errorf("%s: %w", program, reason(err))
+	return fmt.Errorf("%s: %w", program, canon.Reason(err))
 }
 
 // shebang is the interpreter that the first line of a script names, or "".

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/dezren39/mcpx/pkg/canon"
 	"github.com/dezren39/mcpx/pkg/config"
 	"github.com/dezren39/mcpx/pkg/spawn"
 )
@@ -74,12 +75,12 @@ func secretFile(name, home string) ([]byte, error) {
 	// Non-blocking, or a fifo of that name would hold the start for ever.
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, fmt.Errorf("file %s: %w", name, reason(err))
+		return nil, fmt.Errorf("file %s: %w", name, canon.Reason(err))
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, fmt.Errorf("file %s: %w", name, reason(err))
+		return nil, fmt.Errorf("file %s: %w", name, canon.Reason(err))
 	}
 	st, _ := info.Sys().(*syscall.Stat_t)
 	switch {
@@ -92,7 +93,7 @@ func secretFile(name, home string) ([]byte, error) {
 	}
 	data, err := io.ReadAll(io.LimitReader(f, secretBytes+1))
 	if err != nil {
-		return nil, fmt.Errorf("file %s: %w", name, reason(err))
+		return nil, fmt.Errorf("file %s: %w", name, canon.Reason(err))
 	}
 	return data, nil
 }
@@ -126,7 +127,7 @@ func secretCommand(ctx context.Context, argv, base []string, home string) ([]byt
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOEXEC):
 		return nil, fmt.Errorf("command: %w", explainExec(program, err))
 	case err != nil:
-		return nil, fmt.Errorf("command %q: %w", argv[0], reason(err))
+		return nil, fmt.Errorf("command %q: %w", argv[0], canon.Reason(err))
 	}
 	return out, nil
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/dezren39/mcpx/pkg/canon"
 )
 
 // NoAutostart is the variable that, set to 1, keeps an mcpx from starting a
@@ -51,7 +53,7 @@ func shellPath(ctx context.Context, shell string, base []string) ([]string, erro
 	case ok:
 		return filepath.SplitList(path), nil
 	case err != nil:
-		return nil, fmt.Errorf("shell %s: %w", shell, reason(err))
+		return nil, fmt.Errorf("shell %s: %w", shell, canon.Reason(err))
 	}
 	return nil, fmt.Errorf("shell %s: %w", shell, errNoMark)
 }

@@ -46,7 +46,7 @@ func (d *Daemon) getConfig(w http.ResponseWriter, r *http.Request) {
 	if dir != "" {
 		var err error
 		if dir, err = canon.Path(dir); err != nil {
-			api.WriteError(w, http.StatusBadRequest, api.Error{Field: "dir", Msg: err.Error()})
+			api.WriteError(w, http.StatusBadRequest, api.Error{Field: "dir", Msg: canon.Reason(err).Error(), Hint: "name a directory that exists"})
 			return
 		}
 	}

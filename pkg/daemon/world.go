@@ -2,8 +2,6 @@ package daemon
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 
 	"github.com/dezren39/mcpx/pkg/canon"
 	"github.com/dezren39/mcpx/pkg/config"
@@ -33,10 +31,7 @@ func (w *world) Locate(ctx context.Context, dir, ceilings string) scope.Git {
 // shows it names the path.
 func (w *world) Canon(path string) (string, error) {
 	dir, err := canon.Dir(path)
-	if pe, ok := errors.AsType[*fs.PathError](err); ok {
-		return "", pe.Err
-	}
-	return dir, err
+	return dir, canon.Reason(err)
 }
 
 // Stands is where p stands. A process that is gone stands nowhere for good, so

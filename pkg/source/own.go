@@ -85,7 +85,7 @@ func readFile(c candidate) ([]byte, *config.Problem) {
 	defer f.Close()
 	fi, err := f.Stat()
 	if err != nil {
-		return nil, refusal(c.path, reason(err), "")
+		return nil, refusal(c.path, canon.Reason(err).Error(), "")
 	}
 	if c.tier == config.System && (owner(fi) != 0 || fi.Mode().Perm()&0o022 != 0) {
 		return nil, refusal(c.path, "must belong to root and be writable by root only", "chown root and chmod 0644 it")
@@ -109,7 +109,7 @@ func (c candidate) parse(data []byte) *config.File {
 // link to nothing is the second: somebody wanted a file here.
 func (c candidate) missing(err error) *config.Problem {
 	if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
-		return refusal(c.path, reason(err), "make it readable")
+		return refusal(c.path, canon.Reason(err).Error(), "make it readable")
 	}
 	if _, lerr := os.Lstat(c.path); lerr == nil {
 		return refusal(c.path, "is a link to nothing", "mend the link or remove it")
@@ -118,16 +118,6 @@ func (c candidate) missing(err error) *config.Problem {
 		return refusal(c.path, "no such file", "check --config and MCPX_CONFIG")
 	}
 	return nil
-}
-
-// reason is what the operating system said, without the path, which stands
-// before it.
-func reason(err error) string {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		return pe.Err.Error()
-	}
-	return err.Error()
 }
 
 func refusal(path, msg, hint string) *config.Problem {

@@ -100,9 +100,9 @@ func asProblem(path string, err error) *config.Problem {
 		return &p
 	}
 	if fi, lerr := os.Lstat(path); lerr == nil && fi.Mode()&fs.ModeSymlink != 0 {
-		return refusal(path, "is a link that leads out of its directory: "+reason(err), "put the file itself there")
+		return refusal(path, "is a link that leads out of its directory: "+canon.Reason(err).Error(), "put the file itself there")
 	}
-	return refusal(path, reason(err), "make it readable")
+	return refusal(path, canon.Reason(err).Error(), "make it readable")
 }
 
 // ReadProject opens a project file once, checks it (threat T5) and parses the
@@ -131,7 +131,7 @@ func (l *Loader) projectPath(path string) (string, error) {
 	}
 	dir, err := canon.Path(filepath.Dir(path))
 	if err != nil {
-		return "", *refusal(path, reason(err), "")
+		return "", *refusal(path, canon.Reason(err).Error(), "")
 	}
 	path = filepath.Join(dir, projectName)
 	real, err := canon.Path(path)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"syscall"
 
+	"github.com/dezren39/mcpx/pkg/canon"
 	"github.com/dezren39/mcpx/pkg/config"
 )
 
@@ -22,7 +23,7 @@ func readAll(f *os.File, fi fs.FileInfo, path string) ([]byte, *config.Problem) 
 	data, err := io.ReadAll(io.LimitReader(f, maxSize+1))
 	switch {
 	case err != nil:
-		return nil, refusal(path, reason(err), "make it readable")
+		return nil, refusal(path, canon.Reason(err).Error(), "make it readable")
 	case len(data) > maxSize:
 		return nil, refusal(path, fmt.Sprintf("is larger than %d bytes", maxSize), "a config is smaller than that: is it the right file?")
 	}
