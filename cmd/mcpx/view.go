@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,12 +10,14 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/dezren39/mcpx/pkg/api"
 	"github.com/dezren39/mcpx/pkg/canon"
 	"github.com/dezren39/mcpx/pkg/config"
 	"github.com/dezren39/mcpx/pkg/gitwhere"
 	"github.com/dezren39/mcpx/pkg/place"
 	"github.com/dezren39/mcpx/pkg/proc"
 	"github.com/dezren39/mcpx/pkg/scope"
+	"github.com/dezren39/mcpx/pkg/session"
 	"github.com/dezren39/mcpx/pkg/source"
 	"github.com/dezren39/mcpx/pkg/state"
 )
@@ -59,7 +60,7 @@ func (p *program) viewAndLoader(ctx context.Context, c *cli.Command) (*view, *so
 	if err != nil {
 		return nil, nil, err
 	}
-	cc.Git = gitwhere.Locate(ctx, cc.Cwd, gitwhere.Options{})
+	cc.Git = gitwhere.Locate(ctx, cc.Cwd, gitwhere.Options{Ceilings: gitwhere.Ceilings(p.getenv("GIT_CEILING_DIRECTORIES"))})
 	return &view{dirs: dirs, cfg: loader.View(cc.Cwd), cc: cc}, loader, nil
 }
 
@@ -70,11 +71,13 @@ func (p *program) caller(c *cli.Command) (scope.CallContext, error) {
 	if cc.Cwd, err = p.directory(c); err != nil {
 		return cc, err
 	}
-	host := proc.Host(proc.Ancestors(os.Getpid(), 8))
-	cc.PID, cc.PIDStart = host.PID, host.Start
-	cc.Session = cmp.Or(c.String("session"), p.getenv("MCPX_SESSION_ID"), p.getenv("CLAUDE_CODE_SESSION_ID"),
-		fmt.Sprintf("host:%d.%d", host.PID, host.Start))
-	cc.Parent = cmp.Or(c.String("parent"), p.getenv("MCPX_PARENT_SESSION_ID"))
+	hello := api.Hello{Flags: flagsOf(c), Env: map[string]string{}}
+	for _, name := range api.HelloEnv {
+		hello.Env[name] = p.getenv(name)
+	}
+	who := session.Identify(hello, proc.Ancestors(os.Getpid(), 8))
+	cc.Session, cc.Parent = who.Session, who.Parent
+	cc.PID, cc.PIDStart = who.Host.PID, who.Host.Start
 	cc.CallID = "new-for-each-call"
 	return cc, nil
 }
