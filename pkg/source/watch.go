@@ -202,7 +202,7 @@ func (w *watch) poll(refused error) {
 		if errors.Is(refused, syscall.ENOSPC) || errors.Is(refused, syscall.EMFILE) {
 			hint = " (raise fs.inotify.max_user_watches or max_user_instances)"
 		}
-		w.o.Log.Warn("watches files by reading them every 30 s", "err", refused.Error()+hint)
+		w.o.Log.Warn("fell back to reading files now and then", "err", refused.Error()+hint)
 	}
 	w.polling = refused != nil
 }

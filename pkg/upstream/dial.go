@@ -147,7 +147,7 @@ func (c *Conn) abandon() {
 	ctx, cancel := context.WithTimeout(context.Background(), abandonGrace)
 	defer cancel()
 	if err := c.Stop(ctx); err != nil {
-		c.opts.Log.Warn("stopped after a failed start, not wholly", "server", c.plan.Server, "err", err)
+		c.opts.Log.Warn("left something of a failed start", "server", c.plan.Server, "err", err)
 	}
 }
 

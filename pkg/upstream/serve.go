@@ -93,7 +93,7 @@ func (c *Conn) batch(line []byte, broken func(*wire.Envelope)) iter.Seq[*wire.En
 // it meant to be is told; of one that the server's end cut off, the end tells.
 func (c *Conn) refused(line []byte, err error, broken func(*wire.Envelope)) {
 	if c.noise.add(line) {
-		c.opts.Log.Warn("stdout carries lines that are no messages", "server", c.plan.Server, "err", err)
+		c.opts.Log.Warn("dropped a line that is no message", "server", c.plan.Server, "err", err)
 	}
 	if broken == nil || c.out.CutOff() {
 		return
