@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/dezren39/mcpx/pkg/api"
 	"github.com/dezren39/mcpx/pkg/canon"
+	"github.com/dezren39/mcpx/pkg/config"
 	"github.com/dezren39/mcpx/pkg/proc"
 	"github.com/dezren39/mcpx/pkg/registry"
 )
@@ -71,7 +73,7 @@ func (d *Daemon) postTrust(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err := d.loader.Trust(req.File, req.SHA256); err != nil {
-		api.WriteError(w, http.StatusConflict, api.Error{Field: "file", Msg: err.Error(), Hint: "look at it again: mcpx trust " + req.File})
+		api.WriteError(w, http.StatusConflict, api.Error{Field: "file", Msg: err.Error(), Hint: cmp.Or(config.HintOf(err), "look at it again: mcpx trust "+req.File)})
 		return
 	}
 	d.o.Log.Info("trusted file", "dir", req.File, "pid", peer(r).PID)
@@ -85,7 +87,7 @@ func (d *Daemon) postUntrust(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err := d.loader.Untrust(req.File); err != nil {
-		api.WriteError(w, http.StatusConflict, api.Error{Field: "file", Msg: err.Error()})
+		api.WriteError(w, http.StatusConflict, api.Error{Field: "file", Msg: err.Error(), Hint: config.HintOf(err)})
 		return
 	}
 	d.o.Log.Info("untrusted file", "dir", req.File, "pid", peer(r).PID)
