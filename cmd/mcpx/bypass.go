@@ -20,7 +20,7 @@ func bypasses(v *view) []bypass {
 				base = cmp.Or(v.cc.Git.Worktree, v.cc.Cwd)
 			}
 			file := filepath.Join(base, place.Path)
-			data, err := readHostFile(file)
+			data, err := readRegular(file, maxHostFile)
 			if err != nil {
 				continue
 			}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
@@ -129,23 +128,11 @@ func tierOf(dirs place.Dirs, name string) config.Tier {
 }
 
 func readConfig(name string) ([]byte, error) {
-	f, err := os.Open(name)
+	data, err := readRegular(name, maxConfig)
 	if err != nil {
 		return nil, &failure{msg: fmt.Sprintf("%s: %v", name, canon.Reason(err)), hint: "name a config file: mcpx check .mcpx.json"}
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, &failure{msg: name + ": not a regular file", hint: "name a config file: mcpx check .mcpx.json"}
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
-	if err == nil && len(data) > maxConfig {
-		return nil, &failure{msg: fmt.Sprintf("%s: larger than %d MiB", name, maxConfig>>20), hint: "is it a config file?"}
-	}
-	return data, err
+	return data, nil
 }
 
 // checked prints the problems and counts them.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -119,7 +118,7 @@ func searched(place hostfile.Place, home, here, top string) []string {
 
 func (f *findings) read(h hostfile.Host, place hostfile.Place, file, home, here string) {
 	name := tilde(file, home)
-	data, err := readHostFile(file)
+	data, err := readRegular(file, maxHostFile)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		f.looked = append(f.looked, name)
 		return
@@ -147,27 +146,6 @@ func (f *findings) read(h hostfile.Host, place hostfile.Place, file, home, here 
 		}
 		f.entries = append(f.entries, adopt.Found{Host: h, File: name, Dir: filepath.Dir(file), Level: level, Entry: e})
 	}
-}
-
-// readHostFile waits for nobody: a pipe or device is no settings file.
-func readHostFile(file string) ([]byte, error) {
-	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("not a regular file")
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxHostFile+1))
-	if err == nil && len(data) > maxHostFile {
-		return nil, fmt.Errorf("larger than %d MiB", maxHostFile>>20)
-	}
-	return data, err
 }
 
 // imported prints the plan: the config to stdout or a new file, and to stderr

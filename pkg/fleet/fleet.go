@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/dezren39/mcpx/pkg/render"
 )
@@ -81,7 +82,7 @@ func isMachine(base string) bool {
 }
 
 func readFile(file string) ([]byte, error) {
-	f, err := os.Open(file)
+	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0) // or a pipe would wait for a writer
 	if err != nil {
 		return nil, err
 	}
