@@ -1,13 +1,13 @@
 package registry
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 
 	"github.com/dezren39/mcpx/pkg/mux"
 	"github.com/dezren39/mcpx/pkg/scope"
+	"github.com/dezren39/mcpx/pkg/upstream"
 	"github.com/dezren39/mcpx/pkg/wire"
 )
 
@@ -83,7 +83,7 @@ func (in *instance) list() (*Catalogue, error) {
 	hs := in.mux.Handshake()
 	c := &Catalogue{Handshake: hs.Initialize, ProtocolVersion: hs.ProtocolVersion, Lists: map[string][]byte{}}
 	for _, l := range listings {
-		if !promises(hs.Result, l.kind) {
+		if !upstream.Offers(hs.Result, l.kind) {
 			continue
 		}
 		result, complete, err := in.mux.List(ctx, l.method, l.member)
@@ -99,17 +99,6 @@ func (in *instance) list() (*Catalogue, error) {
 		}
 	}
 	return c, nil
-}
-
-// promises reports whether a handshake's result declares the capability.
-func promises(result []byte, kind string) bool {
-	caps, ok := wire.Member(result, "capabilities")
-	if !ok {
-		return false
-	}
-	all := result[caps.Start:caps.End]
-	at, ok := wire.Member(all, kind)
-	return ok && !bytes.Equal(all[at.Start:at.End], []byte("null"))
 }
 
 // isUnknownMethod reports whether the server does not know the method at all.

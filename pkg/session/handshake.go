@@ -171,12 +171,9 @@ func shape(result []byte, protocol string) []byte {
 
 // offered reads which families a server's handshake declares.
 func offered(result []byte) families {
-	var r struct {
-		Capabilities map[string]json.RawMessage `json:"capabilities"`
+	return families{
+		tools:     upstream.Offers(result, "tools"),
+		prompts:   upstream.Offers(result, "prompts"),
+		resources: upstream.Offers(result, "resources"),
 	}
-	if json.Unmarshal(result, &r) != nil {
-		return families{}
-	}
-	has := func(k string) bool { v, ok := r.Capabilities[k]; return ok && string(v) != "null" }
-	return families{tools: has("tools"), prompts: has("prompts"), resources: has("resources")}
 }

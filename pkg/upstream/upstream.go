@@ -11,6 +11,7 @@ import (
 	"github.com/dezren39/mcpx/pkg/era"
 	"github.com/dezren39/mcpx/pkg/roots"
 	"github.com/dezren39/mcpx/pkg/spawn"
+	"github.com/dezren39/mcpx/pkg/wire"
 )
 
 // Era is one of the two protocol eras.
@@ -56,6 +57,18 @@ type Handshake struct {
 	Initialize      []byte // what a legacy host is told: Result, or for a modern server one made of it
 	Instructions    bool
 	Meta            era.Meta // what each request to a modern server carries
+}
+
+// Offers reports whether the result of initialize or server/discover declares a
+// capability: "tools", "prompts", "resources".
+func Offers(result []byte, kind string) bool {
+	caps, ok := wire.Member(result, "capabilities")
+	if !ok {
+		return false
+	}
+	all := result[caps.Start:caps.End]
+	at, ok := wire.Member(all, kind)
+	return ok && string(all[at.Start:at.End]) != "null"
 }
 
 const (
