@@ -107,9 +107,6 @@ func (c *Conn) Noise() int64 { return c.noise.count() }
 // NoiseLines are the last of them, shortened, for status.
 func (c *Conn) NoiseLines() []string { return c.noise.last() }
 
-// Exit says how the process ended; "" while it runs.
-func (c *Conn) Exit() string { return c.proc.Exit() }
-
 // Done is closed when the process has ended, or its stdin or stdout has.
 func (c *Conn) Done() <-chan struct{} { return c.done }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/dezren39/mcpx/pkg/config"
 	"github.com/dezren39/mcpx/pkg/era"
 	"github.com/dezren39/mcpx/pkg/spawn"
-	"github.com/dezren39/mcpx/pkg/wire"
 )
 
 // maxStarts bounds one dial (design D6).
@@ -138,7 +137,6 @@ func (c *Conn) settle(m move, result []byte) error {
 			return err
 		}
 	}
-	_, c.hs.Instructions = wire.Member(result, "instructions")
 	return nil
 }
 

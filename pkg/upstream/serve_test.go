@@ -105,7 +105,7 @@ func TestHandshakeIsKeptAsSent(t *testing.T) {
 	const result = `{"protocolVersion":"2025-06-18", "instructions":"a<b", "new":9007199254740993}`
 	s := newServer(t, "script", "server/discover="+unknownMethod, `initialize={"jsonrpc":"2.0","id":$ID,"result":`+result+`}`)
 	hs := s.mustDial(t).Handshake()
-	want := Handshake{Era: Legacy, ProtocolVersion: "2025-06-18", Result: []byte(result), Initialize: []byte(result), Instructions: true}
+	want := Handshake{Era: Legacy, ProtocolVersion: "2025-06-18", Result: []byte(result), Initialize: []byte(result)}
 	if diff := cmp.Diff(want, hs); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -53,9 +53,8 @@ type Options struct {
 type Handshake struct {
 	Era             Era
 	ProtocolVersion string
-	Result          []byte // the result object of initialize or server/discover, as sent
-	Initialize      []byte // what a legacy host is told: Result, or for a modern server one made of it
-	Instructions    bool
+	Result          []byte   // the result object of initialize or server/discover, as sent
+	Initialize      []byte   // what a legacy host is told: Result, or for a modern server one made of it
 	Meta            era.Meta // what each request to a modern server carries
 }
 
