@@ -19,6 +19,7 @@ import (
 	"github.com/dezren39/mcpx/pkg/api"
 	"github.com/dezren39/mcpx/pkg/canon"
 	"github.com/dezren39/mcpx/pkg/config"
+	"github.com/dezren39/mcpx/pkg/hostfile"
 	"github.com/dezren39/mcpx/pkg/shim"
 	"github.com/dezren39/mcpx/pkg/source"
 )
@@ -49,7 +50,7 @@ func trustCommand(p *program) *cli.Command {
 			}
 			p.err().configProblems(problems)
 			if problems.HasErrors() {
-				return &failure{msg: path + ": not trusted: it has errors", hint: "mend them, then: mcpx trust " + quote(path)}
+				return &failure{msg: path + ": not trusted: it has errors", hint: "mend them, then: mcpx trust " + hostfile.Quote(path)}
 			}
 			p.out().project(file, dirs.Home)
 			if !c.Bool("yes") {
@@ -186,7 +187,7 @@ var loaderName = regexp.MustCompile(`^(LD_|DYLD_|NODE_OPTIONS$|PYTHON|PERL5|RUBY
 // askTrust asks a person. Without a terminal there is none to ask.
 func (p *program) askTrust(ctx context.Context, path string) error {
 	if !isTerminal(p.stdin) {
-		return &failure{msg: path + ": not trusted: there is no terminal to ask on", hint: "look at the file, then: mcpx trust --yes " + quote(path)}
+		return &failure{msg: path + ": not trusted: there is no terminal to ask on", hint: "look at the file, then: mcpx trust --yes " + hostfile.Quote(path)}
 	}
 	fmt.Fprint(p.stderr, "trust it to start these programs? [y/N] ")
 	answer := make(chan string, 1)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dezren39/mcpx/pkg/api"
 	"github.com/dezren39/mcpx/pkg/config"
+	"github.com/dezren39/mcpx/pkg/hostfile"
 	"github.com/dezren39/mcpx/pkg/source"
 )
 
@@ -164,9 +165,9 @@ func (f facts) projectFindings() []finding {
 		case p.Trusted:
 			found = append(found, finding{levelOK, "trust", name, ""})
 		case p.Changed:
-			found = append(found, finding{levelWarn, "trust", name + " changed since you trusted it, or a program it names did: its servers are off", "look at it, then: mcpx trust " + quote(p.Path)})
+			found = append(found, finding{levelWarn, "trust", name + " changed since you trusted it, or a program it names did: its servers are off", "look at it, then: mcpx trust " + hostfile.Quote(p.Path)})
 		default:
-			found = append(found, finding{levelWarn, "trust", name + " is not trusted: its servers are off", "look at it, then: mcpx trust " + quote(p.Path)})
+			found = append(found, finding{levelWarn, "trust", name + " is not trusted: its servers are off", "look at it, then: mcpx trust " + hostfile.Quote(p.Path)})
 		}
 	}
 	return found
@@ -201,7 +202,7 @@ func (f facts) instanceFindings() []finding {
 			continue
 		}
 		found = append(found, finding{levelFail, in.Server, strings.ReplaceAll(in.State, "-", " ") + ": " + cmp.Or(in.Reason, in.LastError, "no reason given"),
-			"run it by hand: mcpx explain " + quote(in.Server) + " --shell; its last words: mcpx logs " + quote(in.Server)})
+			"run it by hand: mcpx explain " + hostfile.Quote(in.Server) + " --shell; its last words: mcpx logs " + hostfile.Quote(in.Server)})
 	}
 	return found
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/dezren39/mcpx/pkg/config"
+	"github.com/dezren39/mcpx/pkg/hostfile"
 	"github.com/dezren39/mcpx/pkg/spawn"
 )
 
@@ -16,7 +17,6 @@ import (
 // a terminal, with --reveal (threat T28).
 const masked = "•••"
 
-var bareWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
 var shellName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // shownURL is an address without what may be secret in it.
@@ -27,15 +27,7 @@ func quoteShown(w string) string {
 	if strings.Contains(w, masked) {
 		return w
 	}
-	return quote(w)
-}
-
-// quote makes s one word of a POSIX shell.
-func quote(s string) string {
-	if bareWord.MatchString(s) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	return hostfile.Quote(w)
 }
 
 // shellLine is what to paste to start a plan's program by hand, in its
@@ -43,20 +35,20 @@ func quote(s string) string {
 // the shell's own variable and refuses to run without; a secret is read where
 // its reference points.
 func shellLine(p spawn.Plan, home string, reveal bool) string {
-	words := []string{"cd", quote(cmp.Or(p.Dir, home)), "&&"}
+	words := []string{"cd", hostfile.Quote(cmp.Or(p.Dir, home)), "&&"}
 	var set []string
 	for _, name := range slices.Sorted(maps.Keys(p.Env)) {
-		value := quote(p.Env[name])
+		value := hostfile.Quote(p.Env[name])
 		if !reveal && p.Env[name] != "" {
 			value = `"${` + name + `:?is masked here: set it first}"`
 			if !shellName.MatchString(name) {
-				value = quote(masked)
+				value = hostfile.Quote(masked)
 			}
 		}
-		set = append(set, quote(name)+"="+value)
+		set = append(set, hostfile.Quote(name)+"="+value)
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Secrets)) {
-		set = append(set, quote(name)+"="+secretWord(p.Secrets[name], home, reveal))
+		set = append(set, hostfile.Quote(name)+"="+secretWord(p.Secrets[name], home, reveal))
 	}
 	if len(set) > 0 {
 		words = append(append(words, "env"), set...)
@@ -65,9 +57,9 @@ func shellLine(p spawn.Plan, home string, reveal bool) string {
 	if !reveal {
 		args = config.RedactArgs(args)
 	}
-	words = append(words, quote(p.Command))
+	words = append(words, hostfile.Quote(p.Command))
 	for _, a := range args {
-		words = append(words, quote(a))
+		words = append(words, hostfile.Quote(a))
 	}
 	return strings.Join(words, " ")
 }
@@ -78,7 +70,7 @@ func secretWord(s config.Secret, home string, reveal bool) string {
 		if rest, ok := strings.CutPrefix(file, "~/"); ok {
 			file = home + "/" + rest
 		}
-		return fmt.Sprintf(`"$(cat %s)"`, quote(file))
+		return fmt.Sprintf(`"$(cat %s)"`, hostfile.Quote(file))
 	}
 	command := s.Command
 	if !reveal {
@@ -86,7 +78,7 @@ func secretWord(s config.Secret, home string, reveal bool) string {
 	}
 	words := make([]string, len(command))
 	for i, w := range command {
-		words[i] = quote(w)
+		words[i] = hostfile.Quote(w)
 	}
 	return fmt.Sprintf(`"$(%s)"`, strings.Join(words, " "))
 }

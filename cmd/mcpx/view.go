@@ -14,6 +14,7 @@ import (
 	"github.com/dezren39/mcpx/pkg/canon"
 	"github.com/dezren39/mcpx/pkg/config"
 	"github.com/dezren39/mcpx/pkg/gitwhere"
+	"github.com/dezren39/mcpx/pkg/hostfile"
 	"github.com/dezren39/mcpx/pkg/place"
 	"github.com/dezren39/mcpx/pkg/proc"
 	"github.com/dezren39/mcpx/pkg/scope"
@@ -136,7 +137,7 @@ func (v *view) server(name string) (*config.Resolved, error) {
 		if u.Name == name {
 			return nil, &failure{
 				msg:  fmt.Sprintf("%s: only %s names this server, and that file is not trusted", name, u.File),
-				hint: "look at it, then: mcpx trust " + quote(u.File),
+				hint: "look at it, then: mcpx trust " + hostfile.Quote(u.File),
 			}
 		}
 	}

@@ -135,12 +135,17 @@ func byName(a, b Entry) int { return strings.Compare(a.Name, b.Name) }
 func shell(words ...string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {
-		quoted[i] = w
-		if w == "" || strings.ContainsFunc(w, special) {
-			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
+		quoted[i] = Quote(w)
 	}
 	return strings.Join(quoted, " ")
+}
+
+// Quote makes w one word of a POSIX shell.
+func Quote(w string) string {
+	if w == "" || strings.ContainsFunc(w, special) {
+		return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+	}
+	return w
 }
 
 func special(r rune) bool {
