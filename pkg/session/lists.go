@@ -60,32 +60,35 @@ func (c *Conn) isList(env *wire.Envelope) bool {
 // keptList answers a list from what is kept, if no instance has to be asked:
 // listing starts nothing (design D14).
 func (c *Conn) keptList(env *wire.Envelope) bool {
-	m := string(method(env))
-	s := c.guess()
-	server := s.verdict.server
-	if server == nil {
-		if !s.verdict.known() {
-			return false // its turn will tell that no file names the server
-		}
-		c.serve(m, env, s, emptyList(lists[m].member))
-		return true
-	}
-	if c.running(s) {
+	m, s := string(method(env)), c.guess()
+	result := c.keptResult(m, env, s)
+	if result == nil {
 		return false
+	}
+	c.serve(m, env, s, result)
+	return true
+}
+
+// keptResult is what is known of a list without its server; nil when that has to be
+// asked, or the request's turn has to tell that no file names it.
+func (c *Conn) keptResult(method string, env *wire.Envelope, s *spot) []byte {
+	server, list := s.verdict.server, lists[method]
+	switch {
+	case server == nil && s.verdict.known():
+		return emptyList(list.member)
+	case server == nil || c.running(s):
+		return nil
 	}
 	cat, kept := c.o.Servers.Catalogue(server)
-	if !kept || !env.Cursor.Empty() {
-		return false
+	switch {
+	case !kept || !env.Cursor.Empty():
+		return nil
+	case cat.Lists[method] != nil:
+		return onlyAllowed(method, cat.Lists[method], server)
+	case !offered(cat.Handshake).has(list.family):
+		return emptyList(list.member)
 	}
-	if list := cat.Lists[m]; list != nil {
-		c.serve(m, env, s, onlyAllowed(m, list, server))
-		return true
-	}
-	if !offered(cat.Handshake).has(lists[m].family) {
-		c.serve(m, env, s, emptyList(lists[m].member))
-		return true
-	}
-	return false
+	return nil
 }
 
 func (c *Conn) running(s *spot) bool {
