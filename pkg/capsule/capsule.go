@@ -41,6 +41,7 @@ const (
 	room    = 16 << 10  // free space in the window at which it moves on
 	wrapAt  = 1 << 30   // where the log starts again at the front, once nothing is open
 	punchAt = 256 << 10 // closed bytes at which their pages go back
+	idleAt  = 16 << 10  // the same while nothing is open
 )
 
 // Line is one line of the host's, without its end.
@@ -108,12 +109,11 @@ func (c *Capsule) recover() error {
 	if c.end < c.low || c.end < c.start { // it died as it started again at the front: nothing was open
 		c.low, c.start = c.end, c.end
 	}
-	const most = 2 * wrapAt
-	if c.low < c.page || c.low > c.start || c.start > c.end || c.end > most || c.end-c.low > most {
+	if c.low < c.page || c.low > c.start || c.start > c.end || c.end > socket.CapsuleSize-2*int64(c.max) {
 		return errors.New("capsule: offsets that cannot be")
 	}
-	c.replay, c.start, c.searched = c.start, c.low, c.low
-	c.punched = c.low &^ (c.page - 1)
+	c.replay, c.start, c.searched, c.punched = c.start, c.low, c.low, c.page
+	_ = c.punch(c.low) // what a daemon before had closed
 	if err := c.remap(); err != nil {
 		return err
 	}

@@ -304,10 +304,9 @@ func TestAWriteInProgressIsRemembered(t *testing.T) {
 func TestOffsetsThatCannotBeAreRefused(t *testing.T) {
 	page := uint64(os.Getpagesize())
 	for name, put := range map[string]map[int]uint64{
-		"low in the header":   {atLow: 8, atHanded: page, atEnd: page},
-		"far away":            {atLow: page, atHanded: page, atEnd: 1 << 39},
-		"negative":            {atLow: 1 << 63, atHanded: 1 << 63, atEnd: 1 << 63},
-		"longer than any log": {atLow: page, atHanded: page, atEnd: page + 3*wrapAt},
+		"low in the header": {atLow: 8, atHanded: page, atEnd: page},
+		"behind the file":   {atLow: page, atHanded: page, atEnd: socket.CapsuleSize},
+		"negative":          {atLow: 1 << 63, atHanded: 1 << 63, atEnd: 1 << 63},
 	} {
 		f := newFile(t)
 		c := open(t, f, strings.NewReader(""))
@@ -317,6 +316,72 @@ func TestOffsetsThatCannotBeAreRefused(t *testing.T) {
 		if _, err := Open(f, strings.NewReader(""), 0); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
+	}
+}
+
+// stopped is a host whose reading is called off after what it has written.
+type stopped struct{ r io.Reader }
+
+func (s stopped) Read(b []byte) (int, error) {
+	n, err := s.r.Read(b)
+	if err == io.EOF {
+		err = os.ErrDeadlineExceeded
+	}
+	return n, err
+}
+
+// A daemon that leaves in good order stops reading in the middle of a line: that
+// is no end of input.
+func TestHalfALineIsLeftToTheNext(t *testing.T) {
+	f := newFile(t)
+	first := open(t, f, stopped{strings.NewReader("a\nhalf a ")})
+	l, err := first.Next()
+	if err != nil || string(l.Bytes) != "a" {
+		t.Fatalf("got %q, %v", l.Bytes, err)
+	}
+	first.Done(l.Mark)
+	if l, err := first.Next(); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("got %q, %v; want no line and the reason", l.Bytes, err)
+	}
+	got, _ := all(t, open(t, f, strings.NewReader("line\n")))
+	if diff := cmp.Diff([]string{"half a line"}, got); diff != "" {
+		t.Errorf("the next daemon (-want +got):\n%s", diff)
+	}
+}
+
+// Each daemon gives back what the one before had closed, and leaves zeros where
+// the log starts again.
+func TestTakeoversLeaveNothingBehind(t *testing.T) {
+	f := newFile(t)
+	page := int64(os.Getpagesize())
+	for range 20 {
+		c := open(t, f, strings.NewReader(strings.Repeat(strings.Repeat("x", 1000)+"\n", 200)))
+		for {
+			l, err := c.Next()
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Done(l.Mark)
+		}
+		c.Close()
+	}
+	c := open(t, f, strings.NewReader(""))
+	var st unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
+		t.Fatal(err)
+	}
+	if kept := st.Blocks * 512; kept > 3*idleAt {
+		t.Errorf("%d bytes are kept with nothing open, after 4 MB through 20 daemons", kept)
+	}
+	zeros := make([]byte, c.low&^(page-1)-page)
+	if _, err := f.ReadAt(zeros, page); err != nil {
+		t.Fatal(err)
+	}
+	if i := bytes.IndexFunc(zeros, func(r rune) bool { return r != 0 }); i >= 0 {
+		t.Errorf("byte %d of the log is left, below the end of what is closed", i)
 	}
 }
 

@@ -50,7 +50,7 @@ func (c *Capsule) lowered() {
 	}
 	c.low = low
 	c.put(atLow, low)
-	if low-c.punched >= punchAt {
+	if closed := low - c.punched; closed >= punchAt || len(c.open) == 0 && closed >= idleAt {
 		_ = c.punch(low) // memory is only given back later then
 	}
 }

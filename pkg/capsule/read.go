@@ -70,8 +70,11 @@ func (c *Capsule) fill() error {
 	}
 	c.end += int64(n)
 	c.put(atEnd, c.end)
-	c.eof = err
-	return nil
+	if err == io.EOF {
+		c.eof = err
+		return nil
+	}
+	return err // whoever stopped the reading leaves half a line to the next daemon
 }
 
 // makeRoom moves the window on, gives closed pages back, and starts the log

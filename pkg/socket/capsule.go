@@ -8,13 +8,15 @@ import (
 	"os"
 )
 
+// CapsuleSize is the size of a capsule in bytes; it is sparse.
+const CapsuleSize = 1 << 40
+
 // The capsule's header (design D8), frozen: 8 bytes of magic, the version and
 // the page size as little-endian uint32. What lies behind them in the first page
 // is package capsule's, and zero in a fresh one.
 const (
 	capsuleMagic   = "mcpxcap1"
 	capsuleVersion = 1
-	capsuleSize    = 1 << 40 // bytes; sparse
 	headerSize     = len(capsuleMagic) + 8
 )
 

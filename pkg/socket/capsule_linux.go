@@ -17,7 +17,7 @@ func newCapsuleFile() (*os.File, error) {
 		return nil, os.NewSyscallError("memfd_create", err)
 	}
 	f := os.NewFile(uintptr(fd), "capsule")
-	if err := f.Truncate(capsuleSize); err != nil {
+	if err := f.Truncate(CapsuleSize); err != nil {
 		f.Close()
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func checkCapsuleFile(fd int) error {
 	if err := unix.Fstat(fd, &st); err != nil {
 		return err
 	}
-	if st.Size != capsuleSize {
+	if st.Size != CapsuleSize {
 		return errors.New("wrong size")
 	}
 	return nil

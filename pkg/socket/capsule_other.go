@@ -16,7 +16,7 @@ func newCapsuleFile() (*os.File, error) {
 	}
 	err = os.Remove(f.Name())
 	if err == nil {
-		err = f.Truncate(capsuleSize)
+		err = f.Truncate(CapsuleSize)
 	}
 	if err != nil {
 		f.Close()
@@ -38,7 +38,7 @@ func checkCapsuleFile(fd int) error {
 		return errors.New("a file of another user")
 	case st.Nlink != 0:
 		return errors.New("a file with a name")
-	case st.Size != capsuleSize:
+	case st.Size != CapsuleSize:
 		return errors.New("wrong size")
 	}
 	return nil
