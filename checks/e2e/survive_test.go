@@ -108,3 +108,27 @@ func TestAStoppedDaemonComesBackForAHostThatSpeaks(t *testing.T) {
 		}
 	}
 }
+
+// TestAStopInTheMiddleOfALineLosesNothing: the host is in the middle of a line
+// when the daemon goes, and has answers that it has not read.
+func TestAStopInTheMiddleOfALineLosesNothing(t *testing.T) {
+	r := rig.New(t, mcpx, config(map[string]string{"one": `"args": []`}))
+	h := r.Connect(r.Home, "one")
+	h.Open()
+	h.Call("echo", map[string]string{"text": "x"})
+	for i, end := range []func(){
+		func() { r.Mcpx("stop") },
+		func() { _ = syscall.Kill(r.Status().Daemon.PID, syscall.SIGTERM) },
+		func() { _ = syscall.Kill(r.Status().Daemon.PID, syscall.SIGKILL) },
+	} {
+		id := fmt.Sprint(1000 + i)
+		answer := h.Expect(id)
+		h.Write(`{"jsonrpc":"2.0","method":"tools/call","params":{"name":"echo","arg`)
+		r.Status() // time enough to read it
+		end()
+		h.Write(`uments":{"text":"whole"}},"id":` + id + "}\n")
+		if m := h.Await(answer, "the line that was cut in two"); rig.Text(m) != "whole" {
+			t.Errorf("it was answered %s", m.Line)
+		}
+	}
+}

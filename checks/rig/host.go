@@ -130,10 +130,13 @@ func (h *Host) answerRoots(m Message) {
 }
 
 // Send writes one line.
-func (h *Host) Send(line string) {
+func (h *Host) Send(line string) { h.Write(line + "\n") }
+
+// Write writes any bytes, half a line perhaps.
+func (h *Host) Write(text string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	_, _ = io.WriteString(h.stdin, line+"\n") // a server that is gone shows as a missing answer
+	_, _ = io.WriteString(h.stdin, text) // a server that is gone shows as a missing answer
 }
 
 // Expect registers a raw id before its request is sent.

@@ -97,6 +97,9 @@ func (d *Daemon) session(a *attached, hello api.Hello, lines *capsule.Capsule) a
 			over()
 		}
 	})
+	if a.conn.Snapshot().State == session.Unknown {
+		d.reread() // it may stand in a file that was written a moment ago
+	}
 	if errors.Is(a.conn.Serve(lines), session.ErrDrained) {
 		return api.ShimLine{Drain: true}
 	}

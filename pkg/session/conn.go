@@ -38,8 +38,9 @@ type Conn struct {
 	open  atomic.Int64 // requests read and not yet answered
 	asked atomic.Int64 // of our own requests to the host
 
-	draining atomic.Bool
-	orphans  []string // requests of a daemon before, until Serve
+	drain     chan struct{} // closed by Drain
+	drainOnce sync.Once
+	orphans   []string // requests of a daemon before, until Serve
 
 	mu        sync.Mutex // guards what follows
 	host      hostFacts
@@ -54,7 +55,7 @@ type Conn struct {
 	batches   map[string]*batch  // by canonical id of a request that came in one
 	met       chan struct{}      // closed when the answer to initialize is written; nil when none is awaited
 	quiet     chan struct{}      // closed when open falls to 0, while somebody waits for that
-	unsettled []int64            // marks of lines whose answers are not written yet
+	unsettled []debt             // lines whose answers are not written yet
 	trouble   string             // last thing that went wrong, for status
 	exit      int                // of the shim, at the end of input
 	openedAt  time.Time
@@ -89,6 +90,7 @@ func New(out *stdio.Writer, o Options) *Conn {
 		o: o, who: who, given: given(o.Hello), out: out,
 		life: life, end: end,
 		initialized: make(chan struct{}),
+		drain:       make(chan struct{}),
 		waiting:     map[string]*item{},
 		asks:        map[string]chan answer{},
 		ports:       map[*mux.Mux]*port{},
@@ -97,6 +99,7 @@ func New(out *stdio.Writer, o Options) *Conn {
 		openedAt:    time.Now(),
 	}
 	c.resume(o.Resume)
+	out.OnWritten(c.wrote)
 	return c
 }
 
@@ -112,7 +115,7 @@ func (c *Conn) Serve(src Source) error {
 	c.source = src
 	c.takeUp()
 	for {
-		if c.draining.Load() {
+		if c.leaving() {
 			c.finish(drainWait)
 			return ErrDrained
 		}
@@ -121,7 +124,7 @@ func (c *Conn) Serve(src Source) error {
 			c.tooLong(long)
 			continue
 		}
-		if err != nil && c.draining.Load() {
+		if err != nil && c.leaving() {
 			continue
 		}
 		if err != nil {
@@ -139,6 +142,16 @@ func (c *Conn) Serve(src Source) error {
 	}
 }
 
+// leaving reports whether the daemon is going.
+func (c *Conn) leaving() bool {
+	select {
+	case <-c.drain:
+		return true
+	default:
+		return false
+	}
+}
+
 // keepUp holds reading back while the host does not read its answers (design
 // D8, threat T34): it is never cut off and never blocks a server. False: it is
 // gone.
@@ -147,13 +160,14 @@ func (c *Conn) keepUp() bool {
 		select {
 		case <-c.out.Drained():
 		case <-c.life.Done():
+		case <-c.drain:
 		}
 	}
 	select {
 	case <-c.out.Done():
 		return false
 	case <-c.life.Done():
-		return false
+		return c.leaving() // the daemon let go of it, not the host
 	default:
 		return true
 	}

@@ -16,10 +16,10 @@ type verdict struct {
 	hint   string
 }
 
-// unknown is the state of a server that no file names.
-const unknown = "unknown"
+// Unknown is the state of a server that no file names.
+const Unknown = "unknown"
 
-func (v verdict) known() bool { return v.state != unknown }
+func (v verdict) known() bool { return v.state != Unknown }
 
 // judge says whether a session with this view may use the server called name.
 func judge(view *config.Config, name string) verdict {
@@ -43,5 +43,5 @@ func judge(view *config.Config, name string) verdict {
 	if len(view.Names) == 0 {
 		hint = "no server is configured here: mcpx config --sources shows which files were read"
 	}
-	return verdict{state: unknown, reason: fmt.Sprintf("no config file names a server %q", name), hint: hint}
+	return verdict{state: Unknown, reason: fmt.Sprintf("no config file names a server %q", name), hint: hint}
 }

@@ -109,4 +109,4 @@ func (c *Conn) lost(m *message) {
 // Drain makes Serve return ErrDrained: whoever calls it stops the reading, the
 // calls in flight get a moment to end, and what has no answer then is left for
 // the next daemon.
-func (c *Conn) Drain() { c.draining.Store(true) }
+func (c *Conn) Drain() { c.drainOnce.Do(func() { close(c.drain) }) }

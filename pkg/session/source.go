@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/dezren39/mcpx/pkg/capsule"
 	"github.com/dezren39/mcpx/pkg/stdio"
@@ -84,41 +85,42 @@ func (c *Conn) dealt(mark int64) {
 	if mark == 0 || c.life.Err() != nil {
 		return
 	}
-	if c.out.Queued() == 0 {
+	taken, written := c.out.Position()
+	if written >= taken {
 		c.source.Done(mark)
 		return
 	}
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.unsettled = append(c.unsettled, mark)
-	if len(c.unsettled) == 1 {
-		c.start(c.dealtLater)
-	}
+	c.unsettled = append(c.unsettled, debt{mark, taken})
+	c.mu.Unlock()
+	_, written = c.out.Position() // it may all be written by now
+	c.wrote(written)
 }
 
-// dealtLater closes them as the host reads.
-func (c *Conn) dealtLater() {
-	for {
-		select {
-		case <-c.out.Drained():
-		case <-c.life.Done():
-			return
-		}
-		if c.out.Err() != nil {
-			return
-		}
-		c.mu.Lock()
-		settled := c.unsettled
-		if c.out.Queued() > 0 { // more was sent meanwhile, and perhaps more settled
-			c.mu.Unlock()
-			continue
-		}
-		c.unsettled = nil
-		c.mu.Unlock()
-		for _, mark := range settled {
-			c.source.Done(mark)
-		}
+// debt is a line whose answer is not written yet: it is once the writer has
+// come as far as upTo.
+type debt struct {
+	mark int64
+	upTo uint64
+}
+
+// wrote closes the lines whose answers the host has.
+func (c *Conn) wrote(total uint64) {
+	if c.life.Err() != nil {
 		return
+	}
+	var paid []int64
+	c.mu.Lock()
+	c.unsettled = slices.DeleteFunc(c.unsettled, func(d debt) bool {
+		if d.upTo > total {
+			return false
+		}
+		paid = append(paid, d.mark)
+		return true
+	})
+	c.mu.Unlock()
+	for _, mark := range paid {
+		c.source.Done(mark)
 	}
 }
 

@@ -313,8 +313,9 @@ func TestRunDialsAgainBeforeAdoption(t *testing.T) {
 			n.Add(1)
 			api.WriteError(w, 503, api.Error{Msg: "the daemon is stopping"})
 		})
-		got := pipes(t).run(t, d, Options{})
-		if got.Err != errGone.Error() || n.Load() != 3 {
+		began := time.Now()
+		got := pipes(t).run(t, d, Options{Patience: 300 * time.Millisecond})
+		if took := time.Since(began); got.Err != errGone.Error() || n.Load() < 4 || took < 300*time.Millisecond {
 			t.Errorf("after %d dials, got %+v", n.Load(), got)
 		}
 	})

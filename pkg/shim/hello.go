@@ -38,7 +38,7 @@ func (l *link) hello() error {
 	case status == 101:
 		return nil
 	case status == 503: // on its way out
-		return errGone
+		return errLeaving
 	}
 	// Not being told the length, we take what there is to the end.
 	answer, err := io.ReadAll(io.LimitReader(l.lines, min(length, maxBody)))

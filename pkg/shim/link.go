@@ -39,16 +39,21 @@ type link struct {
 	lines *bufio.Reader // of conn; one for head and lines, so that none is lost between
 }
 
+// errLeaving is errGone of a daemon that said so.
+var errLeaving = fmt.Errorf("%w: it is stopping", errGone)
+
 // attach finds a daemon, or starts one if it may, and hands the files over. It
-// returns when the daemon has said that it took them.
+// returns when the daemon has said that it took them. A daemon that is stopping
+// is waited out, within our patience; one that dies of us is not started for ever.
 func (l *link) attach(ctx context.Context, start bool) error {
 	rt, err := socket.OpenRuntime(l.o.Dirs.Runtime, true)
 	if err != nil {
 		return err
 	}
 	defer rt.Close()
-	const attempts = 3 // a daemon that dies of us must not be started for ever
-	for i := 1; ; i++ {
+	const mayDie = 3
+	deaths, until := 0, time.Now().Add(l.o.patience())
+	for wait := 20 * time.Millisecond; ; wait = min(2*wait, 500*time.Millisecond) {
 		connect := l.o.connect
 		if !start {
 			connect = lookFor
@@ -61,11 +66,14 @@ func (l *link) attach(ctx context.Context, start bool) error {
 			return net.ErrClosed
 		}
 		err = l.handOver()
-		if !errors.Is(err, errGone) || i == attempts {
+		if !errors.Is(err, errLeaving) {
+			deaths++
+		}
+		if !errors.Is(err, errGone) || deaths == mayDie || time.Now().After(until) {
 			return l.explain(err)
 		}
 		select {
-		case <-time.After(time.Duration(i) * 50 * time.Millisecond):
+		case <-time.After(wait):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -101,7 +109,7 @@ func (l *link) handOver() error {
 		case line.End != nil:
 			return exit(*line.End)
 		case line.Drain:
-			return errGone
+			return errLeaving
 		}
 	}
 }

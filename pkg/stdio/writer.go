@@ -1,6 +1,7 @@
 package stdio
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"os"
@@ -18,6 +19,7 @@ type Writer struct {
 	w       io.Writer
 	max     int
 	writing func(bool)     // see OnWriting
+	passed  func(uint64)   // see OnWritten
 	wg      sync.WaitGroup // the drain
 
 	mu      sync.Mutex // guards what follows; held over a write only when that cannot block
@@ -26,6 +28,7 @@ type Writer struct {
 	taken   int    // how much of what the drain has taken is unwritten
 	busy    bool   // the drain runs
 	midLine bool
+	in, out uint64        // bytes taken and written so far
 	drained chan struct{} // made when somebody asks
 	done    chan struct{}
 	err     error
@@ -38,7 +41,7 @@ func NewWriter(w io.Writer, maxQueued int) *Writer {
 	if maxQueued <= 0 {
 		maxQueued = MaxLine
 	}
-	sw := &Writer{w: w, max: maxQueued, writing: func(bool) {}, done: make(chan struct{})}
+	sw := &Writer{w: w, max: maxQueued, writing: func(bool) {}, passed: func(uint64) {}, done: make(chan struct{})}
 	sw.try.init(w)
 	return sw
 }
@@ -47,6 +50,18 @@ func NewWriter(w io.Writer, maxQueued int) *Writer {
 // a process that dies in between may leave half a line. It is called before the
 // first Write, and f must not block.
 func (w *Writer) OnWriting(f func(now bool)) { w.writing = f }
+
+// OnWritten has f told how many bytes have been written in all, each time some
+// of those that had to wait are. It is called before the first Write, and f must
+// not write.
+func (w *Writer) OnWritten(f func(total uint64)) { w.passed = f }
+
+// Position is how many bytes have been taken and how many of them written.
+func (w *Writer) Position() (taken, written uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.in, w.out
+}
 
 // Write takes one or more whole lines, newline included. It never blocks. It
 // returns ErrFull when something waits already and they do not fit in the queue,
@@ -70,12 +85,14 @@ func (w *Writer) Write(lines []byte) error {
 			w.failLocked(err)
 			return err
 		}
+		w.in += uint64(n)
 		w.wroteLocked(lines[:n])
 		if lines = lines[n:]; len(lines) == 0 {
 			w.writing(false)
 		}
 	}
 	if len(lines) > 0 {
+		w.in += uint64(len(lines))
 		w.queue = append(w.queue, lines...)
 		w.startLocked()
 	}
@@ -149,16 +166,24 @@ func (w *Writer) startLocked() {
 	}
 }
 
-// drain writes what waits until nothing does, or the stream ends.
+// drain writes what waits until nothing does, or the stream ends. It writes line
+// by line, so that it is known which have been written when the process dies,
+// and long lines in pieces, so that Queued moves.
 func (w *Writer) drain() {
-	const chunk = 256 << 10 // so that Queued moves while a large line is written
+	const piece = 256 << 10
 	var lines []byte
 	for w.take(&lines) {
 		for rest := lines; len(rest) > 0; {
-			n, err := w.w.Write(rest[:min(chunk, len(rest))])
-			if !w.wrote(rest[:n], err) {
+			n := min(bytes.IndexByte(rest[:min(piece, len(rest))], '\n')+1, piece)
+			if n == 0 {
+				n = min(piece, len(rest))
+			}
+			n, err := w.w.Write(rest[:n])
+			total, ok := w.wrote(rest[:n], err)
+			if !ok {
 				return
 			}
+			w.passed(total)
 			rest = rest[n:]
 		}
 	}
@@ -186,7 +211,7 @@ func (w *Writer) take(lines *[]byte) bool {
 }
 
 // wrote counts what was written. It is false when the stream ended.
-func (w *Writer) wrote(written []byte, err error) bool {
+func (w *Writer) wrote(written []byte, err error) (total uint64, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.wroteLocked(written)
@@ -198,15 +223,16 @@ func (w *Writer) wrote(written []byte, err error) bool {
 	}
 	if w.err != nil {
 		w.busy = false
-		return false
+		return w.out, false
 	}
 	w.taken -= len(written)
-	return true
+	return w.out, true
 }
 
 func (w *Writer) wroteLocked(written []byte) {
 	if n := len(written); n > 0 {
 		w.midLine = written[n-1] != '\n'
+		w.out += uint64(n)
 	}
 }
 
