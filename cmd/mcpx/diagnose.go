@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -57,13 +58,12 @@ type facts struct {
 
 // serverFacts are what a start of one server would find.
 type serverFacts struct {
-	name        string
-	aside       string // why there is no program to look for: a remote, disabled
-	planned     error  // it cannot start from here
-	program     string
-	missing     error  // the program was not found, and where it was looked for
-	elsewhere   string // where this shell would find it
-	interpreter string // what its first line names and is not there
+	name      string
+	aside     string // why there is no program to look for: a remote, disabled
+	planned   error  // it cannot start from here
+	program   string
+	broken    error  // what a start would answer
+	elsewhere string // where this shell finds a program that is missing
 }
 
 // bypass is a host's entry that starts one of our servers without mcpx.
@@ -75,10 +75,16 @@ func diagnose(f facts) []finding {
 	found = append(found, f.programFinding())
 	found = append(found, f.configFindings()...)
 	found = append(found, f.projectFindings()...)
+	failing := f.instanceFindings()
 	for _, s := range f.servers {
-		found = append(found, f.serverFinding(s))
+		g := f.serverFinding(s)
+		fails := func(h finding) bool { return h.Level == levelFail && h.About == g.About }
+		if g.Level == levelOK && (slices.ContainsFunc(failing, fails) || slices.ContainsFunc(f.configFindings(), fails)) {
+			continue // its program is there, and that is not what counts
+		}
+		found = append(found, g)
 	}
-	found = append(found, f.instanceFindings()...)
+	found = append(found, failing...)
 	for _, b := range f.bypass {
 		found = append(found, finding{levelWarn, b.host, fmt.Sprintf("%s starts %s without mcpx", tilde(b.file, f.home), b.entry), b.instead})
 	}
@@ -179,16 +185,27 @@ func (f facts) serverFinding(s serverFacts) finding {
 		return finding{levelOK, s.name, s.aside, ""}
 	case s.planned != nil:
 		return finding{levelWarn, s.name, "cannot start from here: " + s.planned.Error(), config.HintOf(s.planned)}
-	case s.missing != nil:
-		fix := config.HintOf(s.missing)
+	case s.broken != nil:
+		fix := config.HintOf(s.broken)
 		if s.elsewhere != "" {
 			fix = fmt.Sprintf("this shell finds %s: name %s in daemon.path (in Nix: service.path), or write the whole path", s.elsewhere, filepath.Dir(s.elsewhere))
 		}
-		return finding{levelFail, s.name, s.missing.Error(), cmp.Or(fix, "mend command, or install the program")}
-	case s.interpreter != "":
-		return finding{levelFail, s.name, fmt.Sprintf("%s is a script for %s", s.program, s.interpreter), "install what its first line names, or mend that line"}
+		return finding{levelFail, s.name, withoutServer(s.broken), cmp.Or(fix, "mend it there, or what the config says of it")}
 	}
 	return finding{levelOK, s.name, tilde(s.program, f.home), ""}
+}
+
+// withoutServer is an error whose line begins with the server already.
+func withoutServer(err error) string {
+	q, ok := errors.AsType[config.Problem](err)
+	if !ok {
+		return err.Error()
+	}
+	q.Server = ""
+	if q.Field == "command" { // goes without saying
+		q.Field = ""
+	}
+	return q.Error()
 }
 
 // instanceFindings are the processes that do not do what they should.

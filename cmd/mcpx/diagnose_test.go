@@ -35,6 +35,31 @@ func TestDiagnoseSound(t *testing.T) {
 	}
 }
 
+// A server whose program is there and that fails all the same is not said to be
+// well, too.
+func TestDiagnoseSaysOneThingOfAServer(t *testing.T) {
+	for name, fault := range map[string]func(*facts){
+		"its process fails": func(f *facts) {
+			f.daemon.Instances = []api.InstanceStatus{{Server: "gopls", State: "failed", LastError: "exit status 1"}}
+		},
+		"its config is wrong": func(f *facts) { f.problems = []api.Problem{{Where: "c:1:2", Server: "gopls", Message: "broken"}} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := sound()
+			fault(&f)
+			var levels []level
+			for _, g := range diagnose(f) {
+				if g.About == "gopls" {
+					levels = append(levels, g.Level)
+				}
+			}
+			if diff := cmp.Diff([]level{levelFail}, levels); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // Each fault shows as one finding more, or in the place of one that was good.
 func TestDiagnoseFaults(t *testing.T) {
 	tests := []struct {
@@ -66,10 +91,13 @@ func TestDiagnoseFaults(t *testing.T) {
 			finding{levelWarn, "config", "the daemon that runs reads another one: /x.json", "mcpx stop   (a daemon started by connect reads your own files)"}},
 		{"a file that is not trusted", func(f *facts) { f.projects = []source.Project{{Path: "/home/u/a b/.mcpx.json"}} },
 			finding{levelWarn, "trust", "~/a b/.mcpx.json is not trusted: its servers are off", "look at it, then: mcpx trust '/home/u/a b/.mcpx.json'"}},
-		{"a program that is missing", func(f *facts) { f.servers[0].missing = errors.New("not found") },
-			finding{levelFail, "gopls", "not found", "mend command, or install the program"}},
+		{"a program that is missing", func(f *facts) { f.servers[0].broken = errors.New("not found") },
+			finding{levelFail, "gopls", "not found", "mend it there, or what the config says of it"}},
+		{"a directory that is missing", func(f *facts) {
+			f.servers[0].broken = config.Problem{Server: "gopls", Field: "cwd", Msg: "directory /x does not exist", Hint: "create it"}
+		}, finding{levelFail, "gopls", "cwd: directory /x does not exist", "create it"}},
 		{"a program that only this shell finds", func(f *facts) {
-			f.servers[0].missing, f.servers[0].elsewhere = errors.New("not found"), "/opt/t/gopls"
+			f.servers[0].broken, f.servers[0].elsewhere = errors.New("not found"), "/opt/t/gopls"
 		}, finding{levelFail, "gopls", "not found", "this shell finds /opt/t/gopls: name /opt/t in daemon.path (in Nix: service.path), or write the whole path"}},
 		{"a server that cannot be planned", func(f *facts) { f.servers[0].planned = config.Problem{Msg: "has no root", Hint: "set one"} },
 			finding{levelWarn, "gopls", "cannot start from here: has no root", "set one"}},

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -30,14 +29,14 @@ func (p *program) gather(ctx context.Context, c *cli.Command) (facts, error) {
 	f := facts{version: ver, home: v.dirs.Home, runtime: v.dirs.Runtime, files: v.cfg.Files, projects: loader.Projects(v.cc.Cwd)}
 	p.gatherDaemon(ctx, &f)
 	f.problems = api.Problems(v.cfg.Problems)
-	path := p.childPath(ctx, v, f.daemon)
+	base := p.childBase(ctx, v, f.daemon)
 	if f.daemon != nil {
 		f.problems = together(f.problems, f.daemon.Problems)
 		f.other = len(f.daemon.Daemon.Config) > 0 && !slices.ContainsFunc(f.daemon.Daemon.Config, v.reads)
 	}
 	for _, name := range v.cfg.Names {
 		if s := v.cfg.Servers[name]; s != nil {
-			f.servers = append(f.servers, p.gatherServer(v, s, path))
+			f.servers = append(f.servers, p.gatherServer(v, s, base))
 		}
 	}
 	f.autostart, f.autostartKept, f.autostartError = p.shim(v.dirs).Program()
@@ -71,21 +70,21 @@ func (p *program) gatherDaemon(ctx context.Context, f *facts) {
 	}
 }
 
-// childPath is where children's programs are looked up.
-func (p *program) childPath(ctx context.Context, v *view, daemon *api.Status) string {
+// childBase is the environment that children start from, as far as it says where
+// programs are looked up.
+func (p *program) childBase(ctx context.Context, v *view, daemon *api.Status) []string {
 	if daemon != nil && len(daemon.Daemon.Path) > 0 {
-		return strings.Join(daemon.Daemon.Path, string(filepath.ListSeparator))
+		return []string{"PATH=" + strings.Join(daemon.Daemon.Path, string(filepath.ListSeparator))}
 	}
 	account, err := child.CurrentAccount()
 	if err != nil {
-		return ""
+		return nil
 	}
-	env := child.LoginBase(ctx, child.LoginOptions{Account: account, Home: v.dirs.Home, Env: p.environ, Path: v.cfg.Daemon.Path})
-	return child.Value(env, "PATH")
+	return child.LoginBase(ctx, child.LoginOptions{Account: account, Home: v.dirs.Home, Env: p.environ, Path: v.cfg.Daemon.Path})
 }
 
 // gatherServer takes the steps of a start up to the program.
-func (p *program) gatherServer(v *view, s *config.Resolved, path string) serverFacts {
+func (p *program) gatherServer(v *view, s *config.Resolved, base []string) serverFacts {
 	f := serverFacts{name: s.Name}
 	e := v.explain(s)
 	switch {
@@ -99,36 +98,11 @@ func (p *program) gatherServer(v *view, s *config.Resolved, path string) serverF
 		f.aside = "a remote: " + e.Command
 		return f
 	}
-	if own, set := e.plan.Env["PATH"]; set {
-		path = own
+	f.program, f.broken = child.Check(e.plan, base, v.dirs.Home)
+	if q, _ := f.broken.(config.Problem); q.Field == "command" && f.program == "" {
+		f.elsewhere, _ = child.Find(e.plan.Command, p.getenv("PATH"))
 	}
-	if f.program, f.missing = child.Find(e.plan.Command, path); f.missing != nil {
-		if !strings.Contains(e.plan.Command, "/") {
-			f.elsewhere, _ = child.Find(e.plan.Command, p.getenv("PATH"))
-		}
-		return f
-	}
-	f.interpreter = missingInterpreter(f.program, path)
 	return f
-}
-
-// missingInterpreter is what a script's first line names and is not there, ""
-// when nothing is missing.
-func missingInterpreter(program, path string) string {
-	interpreter, looked := child.Interpreter(program)
-	if interpreter == "" {
-		return ""
-	}
-	if _, err := os.Stat(interpreter); err != nil {
-		return interpreter + ", which does not exist"
-	}
-	if looked == "" {
-		return ""
-	}
-	if _, err := child.Find(looked, path); err != nil {
-		return looked + ", and " + err.Error()
-	}
-	return ""
 }
 
 // ignored are the XDG variables that would lead a daemon started by hand

@@ -41,24 +41,6 @@ func (e *missingError) Hint() string {
 // a name on path, a PATH. The error says what was searched and has a Hint.
 func Find(command, path string) (program string, err error) { return lookup(command, path) }
 
-// Interpreter is the program that the first line of a script names, with the
-// one that env is to look up on the PATH, if it is env; both "" for what is no
-// script.
-func Interpreter(program string) (path, looked string) {
-	words := shebangWords(program)
-	if len(words) == 0 {
-		return "", ""
-	}
-	if filepath.Base(words[0]) == "env" {
-		for _, w := range words[1:] {
-			if !strings.HasPrefix(w, "-") && !strings.Contains(w, "=") {
-				return words[0], w
-			}
-		}
-	}
-	return words[0], ""
-}
-
 // lookup finds the program of a command: an absolute path as it is, a name on
 // path, the child's PATH. Entries that are empty or relative, and directories
 // that others may write, are skipped: whoever owns them would choose what runs
@@ -125,46 +107,4 @@ func distrust(dir string) string {
 // trustedOwner: this user, or root, also where root has no number here.
 func trustedOwner(uid int) bool {
 	return uid == 0 || uid == os.Geteuid() || uid == unmappedRoot()
-}
-
-// explainExec puts the system's refusal to run program into words. ENOENT for a
-// program that exists means the one that should read or load it.
-func explainExec(program string, err error) error {
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		if interpreter := shebang(program); interpreter != "" {
-			return fmt.Errorf("%s needs the interpreter %s, which does not exist", program, interpreter)
-		}
-		if _, gone := os.Stat(program); gone == nil {
-			return fmt.Errorf("%s was built for a system whose program loader is not here", program)
-		}
-		return fmt.Errorf("%s does not exist", program)
-	case errors.Is(err, syscall.ENOEXEC):
-		return fmt.Errorf("%s is neither a program of this machine nor a script with a #! line", program)
-	}
-	return fmt.Errorf("%s: %w", program, canon.Reason(err))
-}
-
-// shebang is the interpreter that the first line of a script names, or "".
-func shebang(program string) string {
-	if words := shebangWords(program); len(words) > 0 {
-		return words[0]
-	}
-	return ""
-}
-
-func shebangWords(program string) []string {
-	f, err := os.Open(program)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	head := make([]byte, 256) // the kernel reads no more
-	n, _ := f.Read(head)
-	line, _, _ := strings.Cut(string(head[:n]), "\n")
-	rest, ok := strings.CutPrefix(line, "#!")
-	if !ok {
-		return nil
-	}
-	return strings.Fields(rest)
 }

@@ -83,8 +83,10 @@ func TestMissingPrograms(t *testing.T) {
 	open := filepath.Join(top, "open")
 	plain := install(t, top+"/bin", "plain", 0o644)
 	orphan := install(t, top+"/bin", "orphan", 0o755)
+	crlf := install(t, top+"/bin", "crlf", 0o755)
 	odd := install(t, top+"/bin", "odd", 0o755)
 	write(t, orphan, "#!/no/such/interpreter -x\n")
+	write(t, crlf, "#!/bin/sh\r\nexit\r\n")
 	write(t, odd, "neither\n")
 	if err := errors.Join(os.Mkdir(open, 0o755), os.Chmod(open, 0o777)); err != nil {
 		t.Fatal(err)
@@ -102,6 +104,8 @@ func TestMissingPrograms(t *testing.T) {
 		{"executable", plain, "", plain + " is not executable", ""},
 		{"a directory", top, "", top + " is a directory", ""},
 		{"its interpreter", orphan, "", orphan + " needs the interpreter /no/such/interpreter, which does not exist", ""},
+		{"its interpreter, for a carriage return", crlf, "", crlf + ` needs the interpreter "/bin/sh\r", which does not exist: its first line ends with a carriage return`,
+			`save it with Unix line ends: sed -i 's/\r$//' ` + crlf},
 		{"of this machine", odd, "", odd + " is neither a program of this machine nor a script with a #! line", ""},
 	}
 	for _, tt := range tests {

@@ -32,11 +32,16 @@ func readSecrets(ctx context.Context, p spawn.Plan, base []string, home string) 
 	for _, name := range slices.Sorted(maps.Keys(p.Secrets)) {
 		value, err := readSecret(ctx, p.Secrets[name], base, home)
 		if err != nil {
-			return nil, config.Problem{Server: p.Server, Field: "mcpx.secrets." + name, Msg: err.Error(), Hint: config.HintOf(err)}
+			return nil, secretProblem(p, name, err)
 		}
 		values[name] = value
 	}
 	return values, nil
+}
+
+// secretProblem names the server and the field of an error about a secret.
+func secretProblem(p spawn.Plan, name string, err error) error {
+	return config.Problem{Server: p.Server, Field: "mcpx.secrets." + name, Msg: err.Error(), Hint: config.HintOf(err)}
 }
 
 func readSecret(ctx context.Context, s config.Secret, base []string, home string) (string, error) {
