@@ -59,6 +59,11 @@ func (p *program) gatherDaemon(ctx context.Context, f *facts) {
 		f.sockets = err
 		return
 	}
+	for _, name := range []string{socket.Attach, socket.Control} {
+		if err := rt.Look(name); err != nil && !errors.Is(err, socket.ErrNoDaemon) {
+			f.sockets = err
+		}
+	}
 	rt.Close()
 	client, err := api.Open(f.runtime)
 	if err == nil {

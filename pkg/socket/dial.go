@@ -32,18 +32,29 @@ func (r *Runtime) Dial(name string) (*net.UnixConn, error) {
 	return c, nil
 }
 
-// connect dials without asking who answers.
-func (r *Runtime) connect(name string) (*net.UnixConn, error) {
+// Look says what is wrong with a socket's place, and dials nothing: what stands
+// there and is no socket bars the way of daemon and callers; nothing at all is
+// ErrNoDaemon.
+func (r *Runtime) Look(name string) error {
 	path := r.file(name)
 	st, err := r.lookup(name)
 	switch {
 	case err == unix.ENOENT:
-		return nil, noDaemon(path)
+		return noDaemon(path)
 	case err != nil:
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	if m := fileMode(uint32(st.Mode)); m != os.ModeSocket {
-		return nil, notSocket(path, m)
+		return notSocket(path, m)
+	}
+	return nil
+}
+
+// connect dials without asking who answers.
+func (r *Runtime) connect(name string) (*net.UnixConn, error) {
+	path := r.file(name)
+	if err := r.Look(name); err != nil {
+		return nil, err
 	}
 	addr, err := r.address(name)
 	if err != nil {
