@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/dezren39/mcpx/pkg/api"
+	"github.com/dezren39/mcpx/pkg/config"
 )
 
 func explainCommand(p *program) *cli.Command {
@@ -127,8 +128,11 @@ func (p *program) explainText(v *view, list []explained, s *api.Status) error {
 	return nil
 }
 
-// reads reports whether file takes part in the view.
-func (v *view) reads(file string) bool { return slices.Contains(v.cfg.Files, file) }
+// reads reports whether file takes part in the view, or would if it were mended.
+func (v *view) reads(file string) bool {
+	return slices.Contains(v.cfg.Files, file) ||
+		slices.ContainsFunc(v.cfg.Problems, func(q config.Problem) bool { return q.File == file })
+}
 
 // now is what the running daemon says about the same key.
 func (e *explained) now(s *api.Status) string {
