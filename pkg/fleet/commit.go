@@ -7,6 +7,8 @@ import (
 	"maps"
 	"path"
 	"path/filepath"
+	"regexp"
+	"sync"
 
 	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
@@ -18,7 +20,7 @@ import (
 )
 
 // ReadRev reads the folder as it is in a commit, whatever lies on the disk. rev
-// is what git takes: a branch, a tag, HEAD~2, a hash.
+// is a branch, a tag or a hash, with parents named behind it: HEAD~2.
 func ReadRev(dir, rev string) (Tree, error) {
 	r, below, err := open(dir)
 	if errors.Is(err, git.ErrRepositoryNotExists) {
@@ -26,6 +28,9 @@ func ReadRev(dir, rev string) (Tree, error) {
 	}
 	if err != nil {
 		return Tree{}, fmt.Errorf("%s: %w", dir, err)
+	}
+	if !evaluated().MatchString(rev) {
+		return Tree{}, &Error{fmt.Sprintf("%q: a revision of this form is not evaluated here", rev), "name a branch, a tag or a hash, with ~N, ^ or ^2 behind it; git rev-parse makes a hash of all others"}
 	}
 	hash, err := r.ResolveRevision(plumbing.Revision(rev))
 	if err != nil {
@@ -37,6 +42,12 @@ func ReadRev(dir, rev string) (Tree, error) {
 	}
 	return Tree{Files: files, Commit: hash.String()}, nil
 }
+
+// evaluated are the forms that go-git resolves as git does: it parses the others
+// and passes over them, as if HEAD@{1} were HEAD.
+var evaluated = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[^~^:{}]+(~[0-9]*|\^[012]?)*$`)
+})
 
 // compare finds the last commit and whether the folder differs from it. Without
 // a repository, or a commit in it, there is nothing to say.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -156,6 +157,25 @@ func TestReadRevReadsTheCommitWhateverLiesOnTheDisk(t *testing.T) {
 	}
 	if _, err := ReadRev(t.TempDir(), "HEAD"); !errors.As(err, &e) || e.Hint() == "" {
 		t.Errorf("no repository: got %v", err)
+	}
+}
+
+// What go-git would take for the part before it must not be taken at all.
+func TestReadRevRefusesWhatIsNotEvaluated(t *testing.T) {
+	repo, r := someFleet(t)
+	commit(t, r)
+	commit(t, r)
+	dir := filepath.Join(repo, "fleet")
+	for _, rev := range []string{"HEAD@{1}", "@{1}", "master@{upstream}", "master:fleet", "HEAD:", ":fleet", ":/a commit", "HEAD^{tree}", "HEAD^{/a}", "HEAD^3", "HEAD~1:fleet", "^HEAD", ""} {
+		var e *Error
+		if got, err := ReadRev(dir, rev); !errors.As(err, &e) || !strings.Contains(e.Hint(), "a hash") {
+			t.Errorf("%q: got commit %q, %v, want it refused", rev, got.Commit, err)
+		}
+	}
+	for _, rev := range []string{"HEAD", "master", "refs/heads/master", "HEAD~", "HEAD~1", "HEAD^", "HEAD^1", "HEAD^0~1"} {
+		if _, err := ReadRev(dir, rev); err != nil {
+			t.Errorf("%s: %v", rev, err)
+		}
 	}
 }
 
