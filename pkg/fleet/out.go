@@ -50,10 +50,11 @@ func Compare(dir string, files map[string][]byte) ([]Change, error) {
 // Write makes dir hold the files, which include the manifest. Only files that
 // the manifest in dir names are replaced, each at once, and those that are not
 // wanted any more are removed; another file in the way is an *Error, and nothing
-// is written then. What is current is not touched.
+// is written then. What is current is not touched. Writers of one directory wait
+// for each other, and what one that was killed left half written is removed.
 func Write(dir string, files map[string][]byte) ([]Change, error) {
 	changes, owned, err := plan(dir, files)
-	if err != nil || len(changes) == 0 {
+	if err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -64,6 +65,17 @@ func Write(dir string, files map[string][]byte) ([]Change, error) {
 		return nil, err
 	}
 	defer root.Close()
+	unlock, alone, err := lock(root)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if alone {
+		err = sweep(root, files, owned.Files)
+	}
+	if err != nil || len(changes) == 0 {
+		return nil, err
+	}
 	// A manifest of the old and the new files comes first: whenever this ends,
 	// what lies there is known to be ours.
 	if len(changes) > 1 || changes[0].Name != render.ManifestName {
@@ -190,7 +202,7 @@ func replace(root *os.Root, name string, data []byte) (err error) {
 	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
 		return err
 	}
-	tmp := path.Join(path.Dir(name), ".mcpx-"+rand.Text())
+	tmp := path.Join(path.Dir(name), unfinished+rand.Text())
 	defer func() {
 		if err != nil {
 			_ = root.Remove(tmp)

@@ -1,11 +1,13 @@
 package fleet
 
 import (
+	"crypto/rand"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -212,4 +214,41 @@ func TestCompareWithNothing(t *testing.T) {
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Error("it was made")
 	}
+}
+
+// A render that is killed leaves what it was writing; the next one clears it
+// away, also where nothing else has changed, and leaves what others put there.
+func TestWriteRemovesWhatAKilledOneLeft(t *testing.T) {
+	dir := t.TempDir()
+	files := rendered(map[string]string{"mcpx/config.json": "c", "hosts/codex/config.toml": "h"})
+	if _, err := Write(dir, files); err != nil {
+		t.Fatal(err)
+	}
+	want, _ := snapshot(t, dir)
+	for _, name := range []string{".mcpx-note", "hosts/codex/.mcpx-abcdefghijklmnopqrstuvwxyz"} {
+		want[name] = "x"
+		write(t, dir, map[string]string{name: "x"})
+	}
+	tmp := unfinished + rand.Text()
+	write(t, dir, map[string]string{tmp: "x", "mcpx/" + tmp: "x", "hosts/codex/" + tmp: "x"})
+	if _, err := Write(dir, files); err != nil {
+		t.Fatal(err)
+	}
+	got, _ := snapshot(t, dir)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestWritersWaitForEachOther(t *testing.T) {
+	dir := t.TempDir()
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			if _, err := Write(dir, rendered(map[string]string{"mcpx/config.json": strings.Repeat("c", i+1)})); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
 }
