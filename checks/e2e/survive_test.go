@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/dezren39/mcpx/checks/rig"
+	"github.com/dezren39/mcpx/pkg/proc"
 )
 
 // TestTheDaemonIsKilledUnderTraffic holds design D8: whenever the daemon dies,
@@ -130,5 +131,28 @@ func TestAStopInTheMiddleOfALineLosesNothing(t *testing.T) {
 		if m := h.Await(answer, "the line that was cut in two"); rig.Text(m) != "whole" {
 			t.Errorf("it was answered %s", m.Line)
 		}
+	}
+}
+
+// TestTheNextDaemonEndsWhatTheLastOneLeft: a server that ignores the end of its
+// input outlives a daemon that is killed, but not the next one's first start.
+func TestTheNextDaemonEndsWhatTheLastOneLeft(t *testing.T) {
+	r := rig.New(t, mcpx, fmt.Sprintf(`{"mcpServers": {"stubborn": {"command": %q, "args": ["-ignore-eof", "-ignore-term"]}},
+		"daemon": {"stopGrace": "100ms"}}`, fakemcp))
+	h := r.Connect(r.Home, "stubborn")
+	h.Open()
+	h.Call("echo", map[string]string{"text": "x"})
+	left := r.Instances("stubborn")[0].PID
+	if err := syscall.Kill(r.Status().Daemon.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if got := h.Call("echo", map[string]string{"text": "y"}); got != "y" {
+		t.Errorf("the next server answered %q", got)
+	}
+	if now := r.Instances("stubborn")[0].PID; now == left {
+		t.Errorf("process %d serves two daemons", now)
+	}
+	if start, alive := proc.StartTime(left); alive && (proc.ID{PID: left, Start: start}).Alive() {
+		t.Errorf("process %d of the dead daemon still runs beside its successor", left)
 	}
 }

@@ -138,17 +138,22 @@ func assemble(ctx context.Context, o Options, rt *socket.Runtime, stop func()) (
 		return nil, err
 	}
 	d.wg.Go(wait)
+	mark, ended := marker(rt.Path(), d.epoch), make(chan struct{})
+	d.wg.Go(func() {
+		defer close(ended)
+		d.endOrphans(ctx, mark)
+	})
 	d.environ = environ
 	d.world = newWorld(d.loader)
 	d.limits = pool.NewLimits(own.Daemon.MaxInstances, own.Daemon.MaxStarts)
 	d.servers = registry.New(registry.Options{
-		Child:   child.Options{Home: o.Dirs.Home, Base: environ, Grace: own.Daemon.StopGrace, Log: o.Log},
+		Child:   child.Options{Home: o.Dirs.Home, Base: after(ended, environ), Grace: own.Daemon.StopGrace, Log: o.Log},
 		Home:    o.Dirs.Home,
 		Verify:  d.loader.Verify,
 		Cache:   cacheDir,
 		Limits:  d.limits,
 		Version: o.Version,
-		Marker:  marker(rt.Path(), d.epoch),
+		Marker:  mark,
 		Roots:   d.softRoots,
 		Changed: d.listsChanged,
 		Log:     o.Log,

@@ -27,11 +27,27 @@ func Kin(leader ID, marker string) []Member {
 		if e.dead || e.ID == leader || e.PID == os.Getpid() {
 			continue
 		}
-		if family[e.PID] || marker != "" && marked(e.PID, marker) {
+		if family[e.PID] || marker != "" && markOf(e.PID) == marker {
 			kin = append(kin, Member{ID: e.ID, Group: e.group})
 		}
 	}
 	return kin
+}
+
+// Marked are the living processes whose MCPX_INSTANCE fits, but for this process
+// and those above it. There are none where environments cannot be read.
+func Marked(fits func(mark string) bool) []Member {
+	above := map[int]bool{os.Getpid(): true}
+	for _, p := range Ancestors(os.Getpid(), 64) {
+		above[p.PID] = true
+	}
+	var all []Member
+	for _, e := range list() {
+		if mark := markOf(e.PID); mark != "" && !e.dead && !above[e.PID] && fits(mark) {
+			all = append(all, Member{ID: e.ID, Group: e.group})
+		}
+	}
+	return all
 }
 
 // descend puts the group of pid and the descendants of both into family.

@@ -65,8 +65,8 @@ func argv(pid int) []string {
 	return all
 }
 
-// marked is unknown here: environments are not read.
-func marked(int, string) bool { return false }
+// markOf is unknown here: environments are not read.
+func markOf(int) string { return "" }
 
 // Cwd is where pid stands; here it is always unknown.
 func Cwd(int) (dir string, ok bool) { return "", false }

@@ -95,19 +95,19 @@ func argv(pid int) []string {
 	return strings.Split(line, "\x00")
 }
 
-// marked reports whether pid was started with MCPX_INSTANCE=marker. It is false
-// for processes whose environment this user may not read.
-func marked(pid int, marker string) bool {
+// markOf is the MCPX_INSTANCE that pid was started with, "" when it has none or
+// when this user may not read its environment.
+func markOf(pid int) string {
 	data, err := os.ReadFile(file(pid, "environ"))
 	if err != nil {
-		return false
+		return ""
 	}
 	for entry := range bytes.SplitSeq(data, []byte{0}) {
-		if string(entry) == "MCPX_INSTANCE="+marker {
-			return true
+		if mark, ok := bytes.CutPrefix(entry, []byte("MCPX_INSTANCE=")); ok {
+			return string(mark)
 		}
 	}
-	return false
+	return ""
 }
 
 // Cwd is where pid stands; ok is false when it cannot be read, or when the

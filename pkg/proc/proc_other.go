@@ -12,7 +12,7 @@ func owner(int) (uid int, ok bool) { return 0, false }
 
 func argv(int) []string { return nil }
 
-func marked(int, string) bool { return false }
+func markOf(int) string { return "" }
 
 // Cwd is where pid stands; here it is always unknown.
 func Cwd(int) (dir string, ok bool) { return "", false }
