@@ -45,19 +45,14 @@ func (e *noDaemonError) Hint() string {
 	return "start it with: mcpx daemon   (mcpx connect starts it by itself)"
 }
 
-// daemonStatus is the status of the daemon of a runtime directory, nil when
-// none answers.
-func daemonStatus(ctx context.Context, runtimeDir string) *api.Status {
+// daemonStatus is the status of the daemon of a runtime directory.
+func daemonStatus(ctx context.Context, runtimeDir string) (*api.Status, error) {
 	client, err := api.Open(runtimeDir)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	defer client.Close()
-	s, err := client.Status(ctx)
-	if err != nil {
-		return nil
-	}
-	return s
+	return client.Status(ctx)
 }
 
 // problems prints what the daemon found wrong, and reports whether any of it is

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/dezren39/mcpx/pkg/api"
 	"github.com/dezren39/mcpx/pkg/config"
+	"github.com/dezren39/mcpx/pkg/socket"
 )
 
 func explainCommand(p *program) *cli.Command {
@@ -58,7 +60,8 @@ func explainCommand(p *program) *cli.Command {
 			case c.Bool("json"):
 				return p.explainJSON(list, all)
 			}
-			return p.explainText(v, list, daemonStatus(ctx, v.dirs.Runtime))
+			s, err := daemonStatus(ctx, v.dirs.Runtime)
+			return p.explainText(v, list, s, err)
 		},
 	}
 }
@@ -102,7 +105,7 @@ func (p *program) explainJSON(list []explained, all bool) error {
 	return nil
 }
 
-func (p *program) explainText(v *view, list []explained, s *api.Status) error {
+func (p *program) explainText(v *view, list []explained, s *api.Status, unasked error) error {
 	out := p.out()
 	failed := false
 	for i, e := range list {
@@ -114,7 +117,7 @@ func (p *program) explainText(v *view, list []explained, s *api.Status) error {
 		for _, r := range v.lines(e) {
 			t.add(row(append([]string{"  " + r[0]}, r[1:]...)...)...)
 		}
-		t.add(row("  now", e.now(s))...)
+		t.add(row("  now", e.now(s, unasked))...)
 		out.table(t)
 		failed = failed || e.err != nil
 	}
@@ -134,13 +137,16 @@ func (v *view) reads(file string) bool {
 		slices.ContainsFunc(v.cfg.Problems, func(q config.Problem) bool { return q.File == file })
 }
 
-// now is what the running daemon says about the same key.
-func (e *explained) now(s *api.Status) string {
-	if !e.Visible {
+// now is what the running daemon says about the same key; unasked is why it says
+// nothing.
+func (e *explained) now(s *api.Status, unasked error) string {
+	switch {
+	case !e.Visible:
 		return "not running: it is disabled"
-	}
-	if s == nil {
+	case errors.Is(unasked, socket.ErrNoDaemon):
 		return "no daemon runs"
+	case unasked != nil:
+		return "not known: " + unasked.Error()
 	}
 	for _, in := range s.Instances {
 		if in.Server != e.Server || in.Key != e.Key {

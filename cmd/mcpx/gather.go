@@ -65,12 +65,7 @@ func (p *program) gatherDaemon(ctx context.Context, f *facts) {
 		}
 	}
 	rt.Close()
-	client, err := api.Open(f.runtime)
-	if err == nil {
-		defer client.Close()
-		f.daemon, err = client.Status(ctx)
-	}
-	if err != nil && !errors.Is(err, socket.ErrNoDaemon) {
+	if f.daemon, err = daemonStatus(ctx, f.runtime); !errors.Is(err, socket.ErrNoDaemon) {
 		f.asked = err
 	}
 }

@@ -50,29 +50,35 @@ type Log struct {
 	Line   string `json:"line"`
 }
 
+// answerTime is how long a daemon may take to answer anything at all.
+const answerTime = 5 * time.Second
+
 // Open connects to the daemon of a runtime directory; socket.ErrNoDaemon when
 // there is none. It starts none, nor has systemd start one: it dials only when
-// one runs.
-func Open(runtimeDir string) (*Client, error) {
+// one runs. One that does not answer within 5 s is a *SilentError.
+func Open(runtimeDir string) (*Client, error) { return open(runtimeDir, answerTime) }
+
+func open(runtimeDir string, patience time.Duration) (*Client, error) {
 	rt, err := socket.OpenRuntime(runtimeDir, false)
 	if err != nil {
 		return nil, err
 	}
 	c := &Client{runtime: rt}
-	if err := c.find(); err != nil {
-		rt.Close()
-		return nil, err
-	}
 	c.http.Transport = &http.Transport{
 		DialContext: func(context.Context, string, string) (net.Conn, error) {
 			return rt.Dial(socket.Control)
 		},
 	}
+	if err := c.find(patience); err != nil {
+		c.Close()
+		return nil, err
+	}
 	return c, nil
 }
 
-// find sees that a daemon runs, and that it answers.
-func (c *Client) find() error {
+// find sees that a daemon runs, and that it answers: whatever it says to a
+// question of no meaning will do.
+func (c *Client) find(patience time.Duration) error {
 	pid, running, err := c.runtime.Daemon()
 	if err != nil {
 		return err
@@ -81,11 +87,20 @@ func (c *Client) find() error {
 		return c.runtime.NoDaemon(socket.Control)
 	}
 	c.daemon = pid
-	conn, err := c.runtime.Dial(socket.Control)
-	if err != nil {
-		return err
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	defer c.http.CloseIdleConnections()
+	body, err := c.send(ctx, http.MethodGet, "/", nil)
+	if err == nil {
+		return body.Close()
 	}
-	return conn.Close()
+	if _, answered := errors.AsType[*Refusal](err); answered {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return &SilentError{PID: pid, patience: patience}
+	}
+	return err
 }
 
 // Status is GET /v1/status.

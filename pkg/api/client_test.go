@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -76,6 +77,30 @@ func TestOpenStartsNoDaemon(t *testing.T) {
 	d.stop()
 	if _, err := Open(d.dir); !errors.Is(err, socket.ErrNoDaemon) {
 		t.Errorf("without a daemon: %v", err)
+	}
+}
+
+// A daemon that is stopped has its connections accepted by the kernel.
+func TestOpenDoesNotWaitForADaemonThatIsSilent(t *testing.T) {
+	rt, err := socket.OpenRuntime(filepath.Join(t.TempDir(), "run"), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rt.Close()
+	unlock, _, err := rt.LockDaemon()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	l, err := rt.Listen(socket.Control)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, err = open(rt.Path(), 20*time.Millisecond)
+	silent, ok := errors.AsType[*SilentError](err)
+	if !ok || silent.PID != os.Getpid() || !strings.Contains(silent.Hint(), fmt.Sprintf("kill -CONT %d", os.Getpid())) {
+		t.Errorf("got %v, want a daemon that is silent", err)
 	}
 }
 

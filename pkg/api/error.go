@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"time"
 )
 
 // Refusal is an Error as a Go error: what a daemon answers in place of a result.
@@ -25,6 +26,21 @@ func (r *Refusal) Error() string {
 
 // Hint says what to do; it may be empty.
 func (r *Refusal) Hint() string { return r.Err.Hint }
+
+// SilentError is a daemon that holds its lock and answers nothing.
+type SilentError struct {
+	PID      int // 0 when it has not said
+	patience time.Duration
+}
+
+func (e *SilentError) Error() string {
+	return fmt.Sprintf("the daemon (pid %d) runs and did not answer in %v", e.PID, e.patience)
+}
+
+// Hint says how to wake or end it.
+func (e *SilentError) Hint() string {
+	return fmt.Sprintf("if it was stopped: kill -CONT %d; if it hangs: kill -KILL %d, and the next mcpx connect starts another", e.PID, e.PID)
+}
 
 // ReadError makes a Refusal of a daemon's answer. A body that is no Error, such
 // as that of a route an older daemon lacks, is shown as it is.
