@@ -19,17 +19,32 @@ var home = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`/home/[^/\s"',:;&?]*|/Users/[^/\s"',:;&?]*|/root/|(^|[^A-Za-z0-9_./-])/root$`)
 })
 
-// homePaths finds home directories in any string of a file all machines read.
+// homePaths finds home directories in any string of a file all machines read, be
+// it a key.
 func homePaths(file string, data []byte) config.Problems {
 	nodes, _ := config.Nodes(file, data)
 	var out config.Problems
+	var keyed config.Node // the last whose key is one; what lies below it follows
 	for _, n := range nodes {
-		if found := homePath(n.Value); n.Kind == '"' && found != "" {
+		found := ""
+		if n.Kind == '"' {
+			found = homePath(n.Value)
+		}
+		if key := homePath(n.Field); key != "" && !below(n, keyed) {
+			keyed, found = n, key
+		}
+		if found != "" {
 			out = append(out, problem(n.At, n.Server, n.Field, "home-path",
 				fmt.Sprintf("holds %s…, which other machines do not have", found), homeHint(n)))
 		}
 	}
 	return out
+}
+
+// below reports whether n is inside another value.
+func below(n, outer config.Node) bool {
+	rest, ok := strings.CutPrefix(n.Field, outer.Field)
+	return ok && n.Server == outer.Server && outer.Field != "" && (strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "["))
 }
 
 func homePath(s string) string {
@@ -163,8 +178,10 @@ func isGopls(raw *config.RawServer) bool {
 	for _, a := range raw.Args {
 		words = append(words, strings.Fields(a)...)
 	}
-	return slices.ContainsFunc(words, func(w string) bool {
-		name, _, _ := strings.Cut(path.Base(w), "@")
-		return strings.TrimSuffix(name, ".exe") == "gopls"
-	})
+	return slices.ContainsFunc(words, gopls().MatchString)
 }
+
+// gopls is the name behind a directory or a flake, and before a version.
+var gopls = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(^|[/#])gopls(\.exe|\.out)?(@[^/]*|-v?[0-9][^/]*)?$`)
+})

@@ -24,6 +24,9 @@ func TestEachRuleNamesWhatBreaksIt(t *testing.T) {
 				`error [home-path] fleet/.mcpx.json:2:74: server "b": url: holds /home/you…, which other machines do not have | set it for each machine in fleet/machines/*.json`}},
 		{"a home path under a key of another host", `"a": { "command": "a", "envFile": "/home/you/.env" }`, "", "", []string{
 			`error [home-path] fleet/.mcpx.json:2:35: server "a": envFile: holds /home/you…, which other machines do not have | use ${mcpx.root}, or set it for each machine in fleet/machines/*.json, where a leading ~/ is that machine's home`}},
+		{"a home path for a key", `"a": { "command": "a", "env": { "/home/you": "1" }, "x": { "/Users/you": { "y": [1] } } }`, "", "", []string{
+			`error [home-path] fleet/.mcpx.json:2:46: server "a": env./home/you: holds /home/you…, which other machines do not have | use ${mcpx.root}, or set it for each machine in fleet/machines/*.json, where a leading ~/ is that machine's home`,
+			`error [home-path] fleet/.mcpx.json:2:74: server "a": x./Users/you: holds /Users/you…, which other machines do not have | use ${mcpx.root}, or set it for each machine in fleet/machines/*.json, where a leading ~/ is that machine's home`}},
 		{"a home path in the rules", `"a": { "command": "a" }`, `{ "rules": [ { "path": "/home/you/src", "servers": "*" } ] }`, "", []string{
 			`error [home-path] fleet/rules.json:1:24: rules[0].path: holds /home/you…, which other machines do not have | write ~/…, or what all machines have`}},
 		{"a home path with a secret behind it", `"a": { "url": "http://h/home/ghp_0123456789" }`, "", "", []string{
@@ -38,6 +41,11 @@ func TestEachRuleNamesWhatBreaksIt(t *testing.T) {
 				`error [workspace-scope] fleet/.mcpx.json:2:56: server "a": mcpx.scope: gopls answers for the checkout it starts in, and scope "repo" shares it between checkouts | set "mcpx": { "scope": "worktree" }, or "cwd" where go.mod is not at the top of the repository`,
 				`error [workspace-scope] fleet/.mcpx.json:2:68: server "b": mcpx.scope: gopls answers for the checkout it starts in, and scope "global" shares it between checkouts | set "mcpx": { "scope": "worktree" }, or "cwd" where go.mod is not at the top of the repository`,
 				`error [workspace-scope] fleet/.mcpx.json:2:128: server "c": mcpx.scope: gopls answers for the checkout it starts in, and scope "global" shares it between checkouts | set "mcpx": { "scope": "worktree" }, or "cwd" where go.mod is not at the top of the repository`}},
+		{"gopls by way of nix, and with its version",
+			`"a": { "command": "nix", "args": ["run", "nixpkgs#gopls"] }, "b": { "command": "gopls-0.23" }, "c": { "command": "nix", "args": ["run", "github:NixOS/nixpkgs/abc#gopls.out", "--", "mcp"] }, "d": { "command": "gopls-wrapper" }`, "", "", []string{
+				`error [workspace-scope] fleet/.mcpx.json:2:1: server "a": mcpx.scope: gopls answers for the checkout it starts in, and scope "global" shares it between checkouts | set "mcpx": { "scope": "worktree" }, or "cwd" where go.mod is not at the top of the repository`,
+				`error [workspace-scope] fleet/.mcpx.json:2:62: server "b": mcpx.scope: gopls answers for the checkout it starts in, and scope "global" shares it between checkouts | set "mcpx": { "scope": "worktree" }, or "cwd" where go.mod is not at the top of the repository`,
+				`error [workspace-scope] fleet/.mcpx.json:2:96: server "c": mcpx.scope: gopls answers for the checkout it starts in, and scope "global" shares it between checkouts | set "mcpx": { "scope": "worktree" }, or "cwd" where go.mod is not at the top of the repository`}},
 		{"gopls at cwd", `"a": { "command": "gopls", "mcpx": { "scope": "cwd" } }`, "", "", nil},
 		{"gopls at the wrong scope on one machine", `"a": { "command": "gopls", "mcpx": { "scope": "worktree" } }`, "",
 			`{ "home": "/h", "mcpServers": { "a": { "mcpx": { "scope": "global" } } } }`, []string{
