@@ -121,17 +121,18 @@ func TestSecretsAreLeftOut(t *testing.T) {
     // from Codex (b)
     // scope global: it looks things up and keeps nothing between calls
     // header Authorization held a secret in plain text: put it into ~/.secrets/docs-Authorization (chmod 600), and think of it as known
+    // header X-Team held a secret in plain text: put it into ~/.secrets/docs-X-Team (chmod 600), and think of it as known
     // url held a secret, which is left out with all of its query: pass it by a header and read that from a file by "secrets"
     "docs": {
       "url": "https://docs.example.com/mcp",
-      "headers": {
-        "X-Team": "a"
-      },
       "mcpx": {
         "scope": "global",
         "secrets": {
           "Authorization": {
             "file": "~/.secrets/docs-Authorization"
+          },
+          "X-Team": {
+            "file": "~/.secrets/docs-X-Team"
           }
         }
       }
@@ -179,6 +180,20 @@ func TestSecretsAreLeftOut(t *testing.T) {
 `
 	if diff := cmp.Diff(want, text); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Who passes a header to a server mostly passes a key, whatever it is called.
+func TestHeadersAreSecretsUnlessTheyAreKnown(t *testing.T) {
+	s := Adopt([]Found{found("codex", "f", hostfile.Entry{Name: "docs", URL: "https://h/mcp", Headers: map[string]string{
+		"X-Key": "hunter2", "X-Mcpx-Cwd": "/src", "accept": "text/plain", "Content-Type": "a/b", "User-Agent": "me", "X-Empty": "", "X-Ref": "${X}",
+	}})}).Servers[0]
+	kept := map[string]string{"X-Mcpx-Cwd": "/src", "accept": "text/plain", "Content-Type": "a/b", "User-Agent": "me", "X-Empty": "", "X-Ref": "${X}"}
+	if diff := cmp.Diff(kept, s.Raw.Headers); diff != "" {
+		t.Errorf("kept (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]config.Secret{"X-Key": {File: "~/.secrets/docs-X-Key"}}, s.Raw.Mcpx.Secrets); diff != "" {
+		t.Errorf("secrets (-want +got):\n%s", diff)
 	}
 }
 

@@ -39,7 +39,7 @@ func (s *Server) referTo(table map[string]string, kind string) map[string]string
 	kept := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(table)) {
 		v := table[name]
-		secret := config.SecretLiteral(name, v)
+		secret := config.SecretLiteral(name, v) || kind == "header" && !openHeader(name, v)
 		if !secret && !(config.IsReference(v) && config.SecretName(name)) {
 			kept[name] = v
 			if expands(v) {
@@ -63,6 +63,14 @@ func (s *Server) referTo(table map[string]string, kind string) map[string]string
 		return nil
 	}
 	return kept
+}
+
+// openHeader reports whether a header may be seen. A header that a person wrote
+// into a host's file mostly is a key, whatever it is called.
+func openHeader(name, value string) bool {
+	name = strings.ToLower(name)
+	return value == "" || config.IsReference(value) || strings.HasPrefix(name, "x-mcpx-") ||
+		slices.Contains([]string{"accept", "content-type", "user-agent"}, name)
 }
 
 // expands reports whether a host would put something in place of a part of v.
