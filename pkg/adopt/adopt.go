@@ -83,8 +83,9 @@ func (f Found) absolute(p string) string {
 	return p
 }
 
-// freeName is the entry's name in letters mcpx takes; one that is taken by
-// something else gets the host's name behind it, and then a number.
+// freeName is the entry's name in letters mcpx takes, beginning with one that no
+// flag begins with; a name that is taken by something else gets the host's name
+// behind it, and then a number.
 func (p Plan) freeName(f Found) string {
 	plain := strings.Map(func(r rune) rune {
 		if r < 128 && (r == '.' || r == '_' || r == '-' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9') {
@@ -92,6 +93,7 @@ func (p Plan) freeName(f Found) string {
 		}
 		return '-'
 	}, f.Name)
+	plain = strings.TrimLeft(plain, "-._")
 	plain = plain[:min(len(plain), 40)]
 	if plain == "" {
 		plain = "server"

@@ -197,6 +197,18 @@ func TestHeadersAreSecretsUnlessTheyAreKnown(t *testing.T) {
 	}
 }
 
+// A name is a word on a command line: none may look like a flag.
+func TestNamesAreSafeWords(t *testing.T) {
+	for name, want := range map[string]string{
+		"db.1_x-y": "db.1_x-y", "run me!": "run-me-", "\x1b[31mred": "31mred", "--all": "all", ".hidden": "hidden", "_x": "x", "\n": "server", "": "server", "日本": "server",
+	} {
+		got := Adopt([]Found{found("codex", "f", hostfile.Entry{Name: name, Command: "x"})}).Servers[0].Name
+		if got != want {
+			t.Errorf("%q: got %q, want %q", name, got, want)
+		}
+	}
+}
+
 func TestEntriesThatDifferOnlyInASecretStayApart(t *testing.T) {
 	one := hostfile.Entry{Name: "x", Command: "x", Env: map[string]string{"TOKEN": "hunter2"}}
 	two := hostfile.Entry{Name: "x", Command: "x", Env: map[string]string{"TOKEN": "hunter3"}}
