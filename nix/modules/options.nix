@@ -97,7 +97,7 @@ in
                 options = {
                   path = mkOption {
                     type = types.str;
-                    example = "~/work";
+                    example = "~/src";
                     description = "A directory, below home as `~/…`. The longest path wins.";
                   };
                   servers = mkOption {
@@ -109,7 +109,7 @@ in
               }
             );
             default = [ ];
-            example = literalExpression ''[ { path = "~/work"; servers = [ "gopls" ]; } ]'';
+            example = literalExpression ''[ { path = "~/src"; servers = [ "gopls" ]; } ]'';
             description = "Rules by directory.";
           };
         };

@@ -36,43 +36,43 @@ func TestEnviron(t *testing.T) {
 		{
 			"inherit leaves out what belongs to the daemon's starter",
 			hostile, spawn.Plan{EnvPolicy: config.Inherit}, nil, "m.1",
-			[]string{"EDITOR=vi", "EMPTY=", "HOME=/home/me", "LANG=C.UTF-8", "MCPX_INSTANCE=m.1", "PATH=/usr/bin", "PWD=/work/tree", "TMPDIR=/tmp/me", "USER=me"},
+			[]string{"EDITOR=vi", "EMPTY=", "HOME=/home/me", "LANG=C.UTF-8", "MCPX_INSTANCE=m.1", "PATH=/usr/bin", "PWD=/desk/tree", "TMPDIR=/tmp/me", "USER=me"},
 		},
 		{
 			"no policy is inherit",
 			[]string{"EDITOR=vi", "LD_PRELOAD=/evil.so"}, spawn.Plan{}, nil, "",
-			[]string{"EDITOR=vi", "HOME=/home/base", "PWD=/work/tree"},
+			[]string{"EDITOR=vi", "HOME=/home/base", "PWD=/desk/tree"},
 		},
 		{
 			"clean keeps four names",
 			hostile, spawn.Plan{EnvPolicy: config.Clean}, nil, "m.1",
-			[]string{"HOME=/home/me", "LANG=C.UTF-8", "MCPX_INSTANCE=m.1", "PATH=/usr/bin", "PWD=/work/tree", "TMPDIR=/tmp/me"},
+			[]string{"HOME=/home/me", "LANG=C.UTF-8", "MCPX_INSTANCE=m.1", "PATH=/usr/bin", "PWD=/desk/tree", "TMPDIR=/tmp/me"},
 		},
 		{
 			"the config may set what the base may not pass on",
 			hostile, spawn.Plan{EnvPolicy: config.Clean, Env: map[string]string{"LD_PRELOAD": "/mine.so", "GIT_DIR": "/mine", "PATH": "/opt/t"}}, nil, "",
-			[]string{"GIT_DIR=/mine", "HOME=/home/me", "LANG=C.UTF-8", "LD_PRELOAD=/mine.so", "PATH=/opt/t", "PWD=/work/tree", "TMPDIR=/tmp/me"},
+			[]string{"GIT_DIR=/mine", "HOME=/home/me", "LANG=C.UTF-8", "LD_PRELOAD=/mine.so", "PATH=/opt/t", "PWD=/desk/tree", "TMPDIR=/tmp/me"},
 		},
 		{
 			"a secret stands above the config, the directory and the mark above all",
 			nil, spawn.Plan{Env: map[string]string{"TOKEN": "literal", "PWD": "/lie", "MCPX_INSTANCE": "lie"}},
 			map[string]string{"TOKEN": "s3cret"}, "m.2",
-			[]string{"HOME=/home/base", "MCPX_INSTANCE=m.2", "PWD=/work/tree", "TOKEN=s3cret"},
+			[]string{"HOME=/home/base", "MCPX_INSTANCE=m.2", "PWD=/desk/tree", "TOKEN=s3cret"},
 		},
 		{
 			"of two equal names the last counts",
 			[]string{"A=1", "A=2"}, spawn.Plan{}, nil, "",
-			[]string{"A=2", "HOME=/home/base", "PWD=/work/tree"},
+			[]string{"A=2", "HOME=/home/base", "PWD=/desk/tree"},
 		},
 		{
 			"a value is taken whole",
 			[]string{"A=b=c\nd"}, spawn.Plan{}, nil, "",
-			[]string{"A=b=c\nd", "HOME=/home/base", "PWD=/work/tree"},
+			[]string{"A=b=c\nd", "HOME=/home/base", "PWD=/desk/tree"},
 		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := Environ(tt.base, tt.plan, tt.secrets, "/home/base", "/work/tree", tt.marker)
+			got := Environ(tt.base, tt.plan, tt.secrets, "/home/base", "/desk/tree", tt.marker)
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("Environ (-want +got):\n%s", diff)
 			}

@@ -16,10 +16,10 @@ func TestABatchIsAnsweredAsOne(t *testing.T) { // protocol W15
 		lines []string // of the batch
 		want  []string // answers in one array, nil for none
 	}{
-		{"when all is answered", []string{call(1, "hold"), call(2, "a"), ping}, []string{result(9, "{}"), by(2, "cwd:/work"), by(1, "cwd:/work")}},
-		{"without the notifications", []string{`{"jsonrpc":"2.0","method":"notifications/x"}`, call(2, "a")}, []string{by(2, "cwd:/work")}},
+		{"when all is answered", []string{call(1, "hold"), call(2, "a"), ping}, []string{result(9, "{}"), by(2, "cwd:/desk"), by(1, "cwd:/desk")}},
+		{"without the notifications", []string{`{"jsonrpc":"2.0","method":"notifications/x"}`, call(2, "a")}, []string{by(2, "cwd:/desk")}},
 		{"not at all when there is nothing to answer", []string{`{"jsonrpc":"2.0","method":"notifications/x"}`}, nil},
-		{"without what was cancelled", []string{call(1, "hold"), call(2, "a"), cancel(1)}, []string{by(2, "cwd:/work")}},
+		{"without what was cancelled", []string{call(1, "hold"), call(2, "a"), cancel(1)}, []string{by(2, "cwd:/desk")}},
 		{"not at all when all was cancelled", []string{call(1, "hold"), cancel(1)}, nil},
 	}
 	for _, tt := range tests {
@@ -27,7 +27,7 @@ func TestABatchIsAnsweredAsOne(t *testing.T) { // protocol W15
 			play(t, nil, func(s *stage) {
 				s.greet(plain)
 				s.sends("[" + strings.Join(tt.lines, ",") + "]")
-				s.servers.of("cwd:/work").let()
+				s.servers.of("cwd:/desk").let()
 				got := s.got()
 				if tt.want == nil {
 					if len(got) > 0 {
@@ -65,12 +65,12 @@ func TestABatchIsAnsweredAsOne(t *testing.T) { // protocol W15
 		play(t, nil, func(s *stage) {
 			s.greet(plain)
 			s.sends(call(0, "a")) // from here on nothing waits
-			s.gets(by(0, "cwd:/work"))
+			s.gets(by(0, "cwd:/desk"))
 			s.sends("[" + call(1, "hold") + "," + call(1, "a") + "," + ping + "]")
 			s.refuses(1, wire.CodeInvalid, "a request with this id is in flight")
-			s.servers.of("cwd:/work").let()
+			s.servers.of("cwd:/desk").let()
 			got := elements(t, s.got()[0])
-			if len(got) != 2 || got["1"] != by(1, "cwd:/work") {
+			if len(got) != 2 || got["1"] != by(1, "cwd:/desk") {
 				t.Errorf("the batch was answered %q", got)
 			}
 		})

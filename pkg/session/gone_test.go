@@ -27,8 +27,8 @@ func TestARemovedDirectoryIsNotReplacedByAnother(t *testing.T) {
 		s.refuses(2, wire.CodeInternal, `server "srv": the session's directory "/tree" (from roots) is not there: no such directory`)
 		s.sends(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`)
 		s.gets(asked(2))
-		s.sends(stands(2, "/work"), call(3, "a"))
-		s.gets(by(3, "cwd:/work"))
+		s.sends(stands(2, "/desk"), call(3, "a"))
+		s.gets(by(3, "cwd:/desk"))
 	})
 }
 
@@ -39,9 +39,9 @@ func TestADirectoryThatWasNeverThereIsNamed(t *testing.T) {
 		want  string
 		hint  string
 	}{
-		{"by --cwd", api.Hello{Server: "srv", Cwd: "/work", Flags: api.Flags{Cwd: "${workspaceFolder}"}},
+		{"by --cwd", api.Hello{Server: "srv", Cwd: "/desk", Flags: api.Flags{Cwd: "${workspaceFolder}"}},
 			`server "srv": the session's directory "${workspaceFolder}" (from flag) is not there: no such directory`, "mend --cwd"},
-		{"by MCPX_CWD", api.Hello{Server: "srv", Cwd: "/work", Env: map[string]string{"MCPX_CWD": "/gone"}},
+		{"by MCPX_CWD", api.Hello{Server: "srv", Cwd: "/desk", Env: map[string]string{"MCPX_CWD": "/gone"}},
 			`server "srv": the session's directory "/gone" (from var) is not there: no such directory`, "mend MCPX_CWD"},
 	}
 	for _, tt := range tests {

@@ -28,17 +28,17 @@ func TestInitializeIsAnsweredBeforeTheScopeIsKnown(t *testing.T) {
 		want   string
 		starts string
 	}{
-		{"from the instance, in a directory that is certain", nil, 0, own, "cwd:/work"},
+		{"from the instance, in a directory that is certain", nil, 0, own, "cwd:/desk"},
 		{"from the kept catalogue, and nothing starts", func(s *stage) { s.servers.keep(nil) }, 0, own, ""},
-		{"with a superset when the start is slow", func(s *stage) { s.servers.slow = 3 * time.Second }, 2 * time.Second, super, "cwd:/work"},
-		{"with a superset when the start fails", func(s *stage) { s.servers.refuse = errors.New("no") }, 0, super, "cwd:/work"},
+		{"with a superset when the start is slow", func(s *stage) { s.servers.slow = 3 * time.Second }, 2 * time.Second, super, "cwd:/desk"},
+		{"with a superset when the start fails", func(s *stage) { s.servers.refuse = errors.New("no") }, 0, super, "cwd:/desk"},
 		{"with a superset at home, where desktop hosts start everything", func(s *stage) { s.hello.Cwd = "/home/u" }, 0, super, ""},
 		{"with a superset at /", func(s *stage) { s.hello.Cwd = "/" }, 0, super, ""},
 		{"from the instance at home, if a person said so", func(s *stage) { s.hello.Flags.Cwd = "/home/u" }, 0, own, "cwd:/home/u"},
 		{"from the instance at home, if a variable said so", func(s *stage) { s.hello.Env = map[string]string{"MCPX_CWD": "/home/u"} }, 0, own, "cwd:/home/u"},
 		{"with a superset for a disabled server", func(s *stage) { s.world.configure("", view(disabled)) }, 0, super, ""},
 		{"with a superset for an untrusted server", func(s *stage) {
-			s.world.configure("", &config.Config{Untrusted: []config.Untrusted{{Name: "srv", File: "/work/.mcpx.json"}}})
+			s.world.configure("", &config.Config{Untrusted: []config.Untrusted{{Name: "srv", File: "/desk/.mcpx.json"}}})
 		}, 0, super, ""},
 		{"with a superset for a broken server", func(s *stage) {
 			s.world.configure("", &config.Config{Problems: config.Problems{{Server: "srv", Msg: "no command"}}})

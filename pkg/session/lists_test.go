@@ -54,7 +54,7 @@ func TestToolsAreFilteredInListsAndCalls(t *testing.T) { // design D9
 				s.refuses(2, wire.CodeInvalidParams, `unknown tool "a"`)
 				s.sends(call(3, "b"), call(4, "a"))
 				got := s.got()
-				if len(got) != 2 || got[0] != by(3, "cwd:/work") || problemOf(t, got[1]).Code != wire.CodeInvalidParams {
+				if len(got) != 2 || got[0] != by(3, "cwd:/desk") || problemOf(t, got[1]).Code != wire.CodeInvalidParams {
 					t.Errorf("the host got %q", got)
 				}
 			})
@@ -121,7 +121,7 @@ func TestListChangedGoesToThoseWhoWereGivenWhatIsStale(t *testing.T) { // design
 		play(t, kept, func(s *stage) {
 			s.greet(plain)
 			s.sends(call(1, "a"))
-			s.gets(by(1, "cwd:/work"))
+			s.gets(by(1, "cwd:/desk"))
 			s.conn.ListsChanged(def, []string{"tools"})
 			s.gets()
 		})
@@ -133,7 +133,7 @@ func TestListChangedGoesToThoseWhoWereGivenWhatIsStale(t *testing.T) { // design
 			s.gets(result(1, tools))
 			s.conn.ListsChanged(def, []string{"tools"})
 			s.gets()
-			s.servers.of("cwd:/work").end()
+			s.servers.of("cwd:/desk").end()
 			s.gets()
 			s.conn.ListsChanged(def, []string{"tools"})
 			s.gets(changed("tools"))
@@ -150,19 +150,19 @@ func TestAReloadReachesASession(t *testing.T) {
 	t.Run("another definition is another instance, and calls on the old one end", func(t *testing.T) {
 		play(t, nil, func(s *stage) {
 			listedAndCalled(s)
-			old := s.servers.of("cwd:/work")
+			old := s.servers.of("cwd:/desk")
 			other := server(scope.Cwd)
 			other.Args = []string{"-new"}
 			s.world.configure("", view(other))
 			s.conn.Refresh()
 			s.gets(changed("tools"))
 			s.sends(call(3, "a"))
-			s.gets(by(3, "cwd:/work"))
-			if got := s.servers.started(); got != "cwd:/work cwd:/work" {
+			s.gets(by(3, "cwd:/desk"))
+			if got := s.servers.started(); got != "cwd:/desk cwd:/desk" {
 				t.Errorf("started %q, want two", got)
 			}
 			old.let()
-			s.gets(by(2, "cwd:/work"))
+			s.gets(by(2, "cwd:/desk"))
 		})
 	})
 	t.Run("another filter is another list of the same instance", func(t *testing.T) {
@@ -175,11 +175,11 @@ func TestAReloadReachesASession(t *testing.T) {
 			s.gets(changed("tools"))
 			s.sends(list(3, "tools"))
 			s.gets(result(3, `{"tools":[{"name":"b"}]}`))
-			if got := s.servers.started(); got != "cwd:/work" {
+			if got := s.servers.started(); got != "cwd:/desk" {
 				t.Errorf("started %q, want one", got)
 			}
-			s.servers.of("cwd:/work").let()
-			s.gets(by(2, "cwd:/work"))
+			s.servers.of("cwd:/desk").let()
+			s.gets(by(2, "cwd:/desk"))
 		})
 	})
 	t.Run("another limit changes nothing", func(t *testing.T) {
@@ -190,8 +190,8 @@ func TestAReloadReachesASession(t *testing.T) {
 			s.world.configure("", view(wider))
 			s.conn.Refresh()
 			s.gets()
-			s.servers.of("cwd:/work").let()
-			s.gets(by(2, "cwd:/work"))
+			s.servers.of("cwd:/desk").let()
+			s.gets(by(2, "cwd:/desk"))
 		})
 	})
 	t.Run("a server that was taken away is refused at once", func(t *testing.T) {
@@ -206,12 +206,12 @@ func TestAReloadReachesASession(t *testing.T) {
 				t.Errorf("the host got %q", got)
 			}
 			s.sends(`{"jsonrpc":"2.0","method":"notifications/x"}`)
-			srv := s.servers.of("cwd:/work")
+			srv := s.servers.of("cwd:/desk")
 			if got, want := srv.methods(), "tools/list tools/call:hold"; got != want {
 				t.Errorf("the server got %q, want %q", got, want)
 			}
 			srv.let()
-			s.gets(by(2, "cwd:/work"))
+			s.gets(by(2, "cwd:/desk"))
 		})
 	})
 }

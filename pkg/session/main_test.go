@@ -50,7 +50,7 @@ func play(t *testing.T, edit, script func(s *stage)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := &stage{
-			t: t, hello: api.Hello{Server: "srv", Cwd: "/work"},
+			t: t, hello: api.Hello{Server: "srv", Cwd: "/desk"},
 			chain: []proc.Info{{ID: proc.ID{PID: 7, Start: 1}, Argv: []string{"host"}}},
 			world: newWorld(), host: &fakeHost{}, ended: make(chan struct{}),
 		}
@@ -238,7 +238,7 @@ type fakeWorld struct {
 func newWorld() *fakeWorld {
 	return &fakeWorld{
 		views: map[string]*config.Config{"": view(server(scope.Cwd))},
-		git:   map[string]scope.Git{}, stands: map[int]string{7: "/work"}, gone: map[string]bool{},
+		git:   map[string]scope.Git{}, stands: map[int]string{7: "/desk"}, gone: map[string]bool{},
 	}
 }
 

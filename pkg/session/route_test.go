@@ -25,11 +25,11 @@ func TestOrderIsKeptWhileAStartIsSlow(t *testing.T) { // design D14
 		time.Sleep(startWait)
 		s.gets(result(0, super))
 		time.Sleep(time.Minute)
-		s.gets(by(1, "cwd:/work"), by(3, "cwd:/work"), result(4, tools))
-		if got, want := s.servers.of("cwd:/work").methods(), "tools/call:one notifications/x:two tools/call:three tools/list"; got != want {
+		s.gets(by(1, "cwd:/desk"), by(3, "cwd:/desk"), result(4, tools))
+		if got, want := s.servers.of("cwd:/desk").methods(), "tools/call:one notifications/x:two tools/call:three tools/list"; got != want {
 			t.Errorf("the server got %q, want %q", got, want)
 		}
-		if got := s.servers.started(); got != "cwd:/work" {
+		if got := s.servers.started(); got != "cwd:/desk" {
 			t.Errorf("started: got %q, want one", got)
 		}
 	})
@@ -44,7 +44,7 @@ func TestKeptListsDoNotWaitForAStart(t *testing.T) {
 		s.sends(call(1, "a"), list(2, "tools"), list(3, "prompts"))
 		s.gets(result(2, tools), result(3, `{"prompts":[]}`))
 		time.Sleep(time.Minute)
-		s.gets(by(1, "cwd:/work"))
+		s.gets(by(1, "cwd:/desk"))
 	})
 }
 
@@ -53,9 +53,9 @@ func TestARequestBeforeInitializedWaitsOnce(t *testing.T) {
 		s.sends(plain, call(1, "a"))
 		s.gets(result(0, own))
 		time.Sleep(initializedWait)
-		s.gets(by(1, "cwd:/work"))
+		s.gets(by(1, "cwd:/desk"))
 		s.sends(call(2, "a"))
-		s.gets(by(2, "cwd:/work"))
+		s.gets(by(2, "cwd:/desk"))
 	})
 }
 
@@ -68,8 +68,8 @@ func TestCancel(t *testing.T) {
 			s.greet(plain)
 			s.sends(call(1, "first"), call(2, "second"), call(3, "third"), cancel(1), cancel(2))
 			time.Sleep(time.Minute)
-			s.gets(by(3, "cwd:/work"))
-			if got := s.servers.of("cwd:/work").methods(); got != "tools/call:third" {
+			s.gets(by(3, "cwd:/desk"))
+			if got := s.servers.of("cwd:/desk").methods(); got != "tools/call:third" {
 				t.Errorf("the server got %q, want the third call alone", got)
 			}
 		})
@@ -78,8 +78,8 @@ func TestCancel(t *testing.T) {
 		play(t, nil, func(s *stage) {
 			s.greet(plain)
 			s.sends(call(1, "hold"), call(2, "a"), cancel(1))
-			s.gets(by(2, "cwd:/work"))
-			srv := s.servers.of("cwd:/work")
+			s.gets(by(2, "cwd:/desk"))
+			srv := s.servers.of("cwd:/desk")
 			if got, want := srv.methods(), "tools/call:hold tools/call:a notifications/cancelled"; got != want {
 				t.Errorf("the server got %q, want %q", got, want)
 			}
@@ -103,8 +103,8 @@ func TestCancel(t *testing.T) {
 			s.greet(plain)
 			s.sends(call(1, "a"), cancel(9), `{"jsonrpc":"2.0","method":"notifications/cancelled"}`)
 			time.Sleep(time.Second)
-			s.gets(by(1, "cwd:/work"))
-			if got := s.servers.of("cwd:/work").methods(); got != "tools/call:a" {
+			s.gets(by(1, "cwd:/desk"))
+			if got := s.servers.of("cwd:/desk").methods(); got != "tools/call:a" {
 				t.Errorf("the server got %q", got)
 			}
 		})
@@ -121,7 +121,7 @@ func TestAnIdInUseIsRefusedAndTheFirstRequestAnswered(t *testing.T) { // report 
 			s.sends(call(7, "a"), call(7, "b"))
 			s.refuses(7, wire.CodeInvalid, "this id is in use by an earlier request")
 			time.Sleep(time.Second)
-			s.gets(by(7, "cwd:/work"))
+			s.gets(by(7, "cwd:/desk"))
 		})
 	})
 	t.Run("while the server has it", func(t *testing.T) {
@@ -129,8 +129,8 @@ func TestAnIdInUseIsRefusedAndTheFirstRequestAnswered(t *testing.T) { // report 
 			s.greet(plain)
 			s.sends(call(7, "hold"), call(7, "b"))
 			s.refuses(7, wire.CodeInvalid, "a request with this id is in flight")
-			s.servers.of("cwd:/work").let()
-			s.gets(by(7, "cwd:/work"))
+			s.servers.of("cwd:/desk").let()
+			s.gets(by(7, "cwd:/desk"))
 		})
 	})
 }
@@ -186,9 +186,9 @@ func TestEndOfInputAnswersWhatIsInFlight(t *testing.T) { // design D17
 			s.sends(call(1, "hold"))
 			_ = s.in.Close()
 			s.gets()
-			s.servers.of("cwd:/work").let()
+			s.servers.of("cwd:/desk").let()
 			<-s.ended
-			s.gets(by(1, "cwd:/work"))
+			s.gets(by(1, "cwd:/desk"))
 		})
 	})
 	t.Run("in the queue", func(t *testing.T) {
@@ -200,7 +200,7 @@ func TestEndOfInputAnswersWhatIsInFlight(t *testing.T) { // design D17
 			s.sends(call(1, "a"), call(2, "b"))
 			_ = s.in.Close()
 			<-s.ended
-			s.gets(by(1, "cwd:/work"), by(2, "cwd:/work"))
+			s.gets(by(1, "cwd:/desk"), by(2, "cwd:/desk"))
 		})
 	})
 	t.Run("in the handshake", func(t *testing.T) {
@@ -273,7 +273,7 @@ func TestWhatFailedIsToldAndForgotten(t *testing.T) {
 		s.servers.mu.Unlock()
 		time.Sleep(time.Hour) // the back-off
 		s.sends(call(2, "a"))
-		s.gets(by(2, "cwd:/work"))
+		s.gets(by(2, "cwd:/desk"))
 		if got := s.conn.Snapshot().Reason; got != "" {
 			t.Errorf("status has %q after a success", got)
 		}
@@ -284,14 +284,14 @@ func TestADeadServerFailsItsCalls(t *testing.T) {
 	play(t, nil, func(s *stage) {
 		s.greet(plain)
 		s.sends(call(1, "hold"))
-		s.servers.of("cwd:/work").end()
+		s.servers.of("cwd:/desk").end()
 		got := s.got()
 		if len(got) != 1 || problemOf(t, got[0]).Code != wire.CodeInternal {
 			t.Fatalf("the host got %q, want one error", got)
 		}
 		time.Sleep(time.Hour)
 		s.sends(call(2, "a"))
-		s.gets(by(2, "cwd:/work"))
+		s.gets(by(2, "cwd:/desk"))
 	})
 }
 
@@ -312,7 +312,7 @@ func TestIdsKeepTheirType(t *testing.T) {
 		s.greet(plain)
 		for _, id := range []string{`1`, `"1"`, `-0`, `9007199254740993`, `"\u0041"`, `""`} {
 			s.sends(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"a"}}`, id))
-			s.gets(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"by":"cwd:/work"}}`, id))
+			s.gets(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"by":"cwd:/desk"}}`, id))
 		}
 	})
 }
@@ -347,8 +347,8 @@ func TestLinesThatMustNotPassCostOnlyThemselves(t *testing.T) { // design D7, th
 			}
 		}
 		s.sends(call(1, "a"))
-		s.gets(by(1, "cwd:/work"))
-		if got := s.servers.of("cwd:/work").methods(); got != "tools/call:a" {
+		s.gets(by(1, "cwd:/desk"))
+		if got := s.servers.of("cwd:/desk").methods(); got != "tools/call:a" {
 			t.Errorf("the server got %q", got)
 		}
 	})

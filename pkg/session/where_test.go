@@ -38,12 +38,12 @@ func TestAHostThatCannotSayWhereItIsIsAnsweredAllTheSame(t *testing.T) { // repo
 		} else {
 			s.sends(`{"jsonrpc":"2.0","id":"mcpx-e-1","error":{"code":-32601,"message":"Method not found"}}`)
 		}
-		s.gets(by(1, "cwd:/work"))
+		s.gets(by(1, "cwd:/desk"))
 		if got := s.conn.Snapshot().Stale; got != stale {
 			t.Errorf("marked: got %q, want %q", got, stale)
 		}
 		s.sends(call(2, "a"))
-		s.gets(by(2, "cwd:/work"))
+		s.gets(by(2, "cwd:/desk"))
 	}
 	t.Run("after an error", func(t *testing.T) {
 		play(t, nil, func(s *stage) {
@@ -67,11 +67,11 @@ func TestAHostThatCannotSayWhereItIsIsAnsweredAllTheSame(t *testing.T) { // repo
 		play(t, nil, func(s *stage) {
 			s.greet(plain)
 			s.sends(call(1, "a"))
-			s.gets(by(1, "cwd:/work"))
+			s.gets(by(1, "cwd:/desk"))
 			s.world.move(7, "/elsewhere")
 			time.Sleep(time.Hour)
 			s.sends(call(2, "a"))
-			s.gets(by(2, "cwd:/work"))
+			s.gets(by(2, "cwd:/desk"))
 		})
 	})
 	t.Run("and is never asked when a person chose the directory", func(t *testing.T) {
@@ -223,13 +223,13 @@ func TestACheckoutMadeUnderASessionIsSeenWithinASecond(t *testing.T) {
 	play(t, func(s *stage) { s.world.configure("", view(server(scope.Worktree))) }, func(s *stage) {
 		s.greet(plain)
 		s.sends(call(1, "a"))
-		s.gets(by(1, "cwd:/work"))
+		s.gets(by(1, "cwd:/desk"))
 		s.world.mu.Lock()
-		s.world.git["/work"] = scope.Git{CommonDir: "/work/.git", Worktree: "/work", MainWorktree: "/work"}
+		s.world.git["/desk"] = scope.Git{CommonDir: "/desk/.git", Worktree: "/desk", MainWorktree: "/desk"}
 		s.world.mu.Unlock()
 		time.Sleep(lookAgain + time.Millisecond)
 		s.sends(call(2, "a"))
-		s.gets(by(2, "worktree:/work"))
+		s.gets(by(2, "worktree:/desk"))
 	})
 }
 
