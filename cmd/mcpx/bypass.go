@@ -14,12 +14,17 @@ import (
 func bypasses(v *view) []bypass {
 	var found []bypass
 	for _, h := range hostfile.All() {
+		seen := map[string]bool{} // a home that is a project has one file for both
 		for _, place := range h.Places {
 			base := v.dirs.Home
 			if place.Project {
 				base = cmp.Or(v.cc.Git.Worktree, v.cc.Cwd)
 			}
 			file := filepath.Join(base, place.Path)
+			if seen[file] {
+				continue
+			}
+			seen[file] = true
 			data, err := readRegular(file, maxHostFile)
 			if err != nil {
 				continue
