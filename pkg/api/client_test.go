@@ -104,6 +104,12 @@ func TestOpenDoesNotWaitForADaemonThatIsSilent(t *testing.T) {
 	}
 }
 
+func TestNobodyIsToldToKillHisOwnGroup(t *testing.T) {
+	if hint := (&SilentError{}).Hint(); strings.Contains(hint, "kill") {
+		t.Errorf("without a pid: %q", hint)
+	}
+}
+
 // Every method sends what its route takes, and returns what it answers.
 func TestClientSpeaksItsRoutes(t *testing.T) {
 	d := start(t)

@@ -37,8 +37,11 @@ func (e *SilentError) Error() string {
 	return fmt.Sprintf("the daemon (pid %d) runs and did not answer in %v", e.PID, e.patience)
 }
 
-// Hint says how to wake or end it.
+// Hint says how to wake or end it. To kill 0 would end the caller's own group.
 func (e *SilentError) Hint() string {
+	if e.PID <= 0 {
+		return "it may have begun just now: try again"
+	}
 	return fmt.Sprintf("if it was stopped: kill -CONT %d; if it hangs: kill -KILL %d, and the next mcpx connect starts another", e.PID, e.PID)
 }
 
