@@ -119,8 +119,8 @@ func TestAStopInTheMiddleOfALineLosesNothing(t *testing.T) {
 	h.Call("echo", map[string]string{"text": "x"})
 	for i, end := range []func(){
 		func() { r.Mcpx("stop") },
-		func() { _ = syscall.Kill(r.Status().Daemon.PID, syscall.SIGTERM) },
-		func() { _ = syscall.Kill(r.Status().Daemon.PID, syscall.SIGKILL) },
+		func() { r.Kill(syscall.SIGTERM) },
+		func() { r.Kill(syscall.SIGKILL) },
 	} {
 		id := fmt.Sprint(1000 + i)
 		answer := h.Expect(id)

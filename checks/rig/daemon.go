@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/dezren39/mcpx/pkg/api"
+	"github.com/dezren39/mcpx/pkg/proc"
 )
 
 // Status is the daemon's.
@@ -71,6 +72,27 @@ func (r *Rig) Until(what string, ok func(api.Status) bool) api.Status {
 		case <-time.After(5 * time.Millisecond):
 		case <-ctx.Done():
 			r.T.Fatalf("%s did not come about; the instances are %+v", what, s.Instances)
+		}
+	}
+}
+
+// Kill sends the daemon a signal and returns when its process is gone.
+func (r *Rig) Kill(sig os.Signal) {
+	r.T.Helper()
+	pid := r.Status().Daemon.PID
+	start, alive := proc.StartTime(pid)
+	daemon := proc.ID{PID: pid, Start: start}
+	if !alive {
+		r.T.Fatalf("daemon %d is gone before it was told to", pid)
+	}
+	if err := daemon.Signal(sig); err != nil {
+		r.T.Fatal(err)
+	}
+	for late := time.After(Wait); daemon.Alive(); {
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-late:
+			r.T.Fatalf("daemon %d outlives %v", pid, sig)
 		}
 	}
 }
