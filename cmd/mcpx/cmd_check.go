@@ -14,10 +14,8 @@ import (
 	"github.com/dezren39/mcpx/pkg/fleet"
 	"github.com/dezren39/mcpx/pkg/place"
 	"github.com/dezren39/mcpx/pkg/render"
+	"github.com/dezren39/mcpx/pkg/source"
 )
-
-// maxConfig is the largest config file that is read.
-const maxConfig = 4 << 20
 
 func checkCommand(p *program) *cli.Command {
 	return &cli.Command{
@@ -128,7 +126,7 @@ func tierOf(dirs place.Dirs, name string) config.Tier {
 }
 
 func readConfig(name string) ([]byte, error) {
-	data, err := readRegular(name, maxConfig)
+	data, err := readRegular(name, source.MaxSize)
 	if err != nil {
 		return nil, &failure{msg: fmt.Sprintf("%s: %v", name, canon.Reason(err)), hint: "name a config file: mcpx check .mcpx.json"}
 	}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/dezren39/mcpx/pkg/source"
 )
 
 func TestReadRegularWaitsForNobodyAndReadsNoMore(t *testing.T) {
@@ -27,5 +29,17 @@ func TestReadRegularWaitsForNobodyAndReadsNoMore(t *testing.T) {
 		if _, err := readRegular(name, most); err == nil || err.Error() != want {
 			t.Errorf("%s: got %v, want %q", filepath.Base(name), err, want)
 		}
+	}
+}
+
+// TestCheckReadsWhatTheDaemonReads: what check calls good must not be refused by
+// the daemon for its size.
+func TestCheckReadsWhatTheDaemonReads(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.json")
+	if err := os.WriteFile(file, append([]byte("{}"), bytes.Repeat([]byte{' '}, source.MaxSize)...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readConfig(file); err == nil || err.Error() != file+": larger than 1 MiB" {
+		t.Errorf("got %v", err)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/dezren39/mcpx/pkg/config"
 )
 
-// maxSize is the largest config file, in bytes (threat T5).
-const maxSize = 1 << 20
+// MaxSize is the largest config file, in bytes (threat T5).
+const MaxSize = 1 << 20
 
 // readAll reads an open file whole, when it is a regular file of bearable size.
 func readAll(f *os.File, fi fs.FileInfo, path string) ([]byte, *config.Problem) {
@@ -20,12 +20,12 @@ func readAll(f *os.File, fi fs.FileInfo, path string) ([]byte, *config.Problem) 
 		return nil, refusal(path, "is not a regular file", "write the config into a file of its own")
 	}
 	// The size may have grown since Stat: what is read is what counts.
-	data, err := io.ReadAll(io.LimitReader(f, maxSize+1))
+	data, err := io.ReadAll(io.LimitReader(f, MaxSize+1))
 	switch {
 	case err != nil:
 		return nil, refusal(path, canon.Reason(err).Error(), "make it readable")
-	case len(data) > maxSize:
-		return nil, refusal(path, fmt.Sprintf("is larger than %d bytes", maxSize), "a config is smaller than that: is it the right file?")
+	case len(data) > MaxSize:
+		return nil, refusal(path, fmt.Sprintf("is larger than %d bytes", MaxSize), "a config is smaller than that: is it the right file?")
 	}
 	return data, nil
 }
