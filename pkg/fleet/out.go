@@ -40,7 +40,20 @@ func (c Change) Diff(dir string) []byte {
 // Compare says what Write would change, and writes nothing. That the commit
 // moved on while the files stayed as they are is no change.
 func Compare(dir string, files map[string][]byte) ([]Change, error) {
-	changes, _, err := plan(dir, files)
+	root, err := openRoot(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return additions(files), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	unlock, _, err := lock(root, syscall.LOCK_SH)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	changes, _, err := plan(root, dir, files)
 	if len(changes) == 1 && changes[0].Name == render.ManifestName && changes[0].Old != nil {
 		return nil, err
 	}
@@ -53,23 +66,28 @@ func Compare(dir string, files map[string][]byte) ([]Change, error) {
 // is written then. What is current is not touched. Writers of one directory wait
 // for each other, and what one that was killed left half written is removed.
 func Write(dir string, files map[string][]byte) ([]Change, error) {
-	changes, owned, err := plan(dir, files)
-	if err != nil {
-		return nil, err
+	root, err := openRoot(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return nil, err
+		}
+		root, err = openRoot(dir)
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, err
-	}
-	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
-	unlock, alone, err := lock(root)
+	unlock, alone, err := lock(root, syscall.LOCK_EX)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
+	// What lies there is judged under the lock, or the files of a writer that is
+	// not done yet would be in the way.
+	changes, owned, err := plan(root, dir, files)
+	if err != nil {
+		return nil, err
+	}
 	if alone {
 		err = sweep(root, files, owned.Files)
 	}
@@ -98,16 +116,16 @@ func Write(dir string, files map[string][]byte) ([]Change, error) {
 	return changes, replace(root, render.ManifestName, files[render.ManifestName])
 }
 
-// plan finds what differs, sorted by name, and which files of dir are ours.
-func plan(dir string, files map[string][]byte) ([]Change, render.Manifest, error) {
+func openRoot(dir string) (*os.Root, error) {
 	root, err := os.OpenRoot(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return additions(files), render.Manifest{}, nil
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, &Error{dir + ": not a directory", "name another with --out"}
 	}
-	if err != nil {
-		return nil, render.Manifest{}, &Error{dir + ": not a directory", "name another with --out"}
-	}
-	defer root.Close()
+	return root, err
+}
+
+// plan finds what differs, sorted by name, and which files of dir are ours.
+func plan(root *os.Root, dir string, files map[string][]byte) ([]Change, render.Manifest, error) {
 	owned, err := manifest(root, dir)
 	if err != nil {
 		return nil, owned, err

@@ -174,10 +174,11 @@ func TestAWriteThatEndedHalfwayIsFinishedByTheNext(t *testing.T) {
 	dir := t.TempDir()
 	mustWrite(t, dir, rendered(map[string]string{"old": "1", "both": "1"}))
 	next := rendered(map[string]string{"new": "2", "both": "2"})
-	_, owned, err := plan(dir, next)
+	data, err := os.ReadFile(filepath.Join(dir, render.ManifestName))
 	if err != nil {
 		t.Fatal(err)
 	}
+	owned, _ := render.ParseManifest(data)
 	// Halfway: the manifest of both, and one file of the new ones.
 	write(t, dir, map[string]string{"manifest.json": string(union(owned, next)), "new": "2"})
 	mustWrite(t, dir, next)
@@ -240,15 +241,29 @@ func TestWriteRemovesWhatAKilledOneLeft(t *testing.T) {
 	}
 }
 
+// TestWritersWaitForEachOther: whoever comes second finds what the first wrote
+// whole, and takes none of it for another's.
 func TestWritersWaitForEachOther(t *testing.T) {
-	dir := t.TempDir()
-	var wg sync.WaitGroup
-	for i := range 8 {
-		wg.Go(func() {
-			if _, err := Write(dir, rendered(map[string]string{"mcpx/config.json": strings.Repeat("c", i+1)})); err != nil {
-				t.Error(err)
-			}
-		})
+	for range 40 {
+		dir := t.TempDir()
+		var wg sync.WaitGroup
+		for i := range 6 {
+			files := rendered(map[string]string{"a/b": "b", "mcpx/config.json": strings.Repeat("c", i+1)})
+			wg.Go(func() {
+				if _, err := Write(dir, files); err != nil {
+					t.Error(err)
+				}
+			})
+			wg.Go(func() {
+				if _, err := Compare(dir, files); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		config, _ := snapshot(t, dir)
+		if changes, err := Compare(dir, rendered(map[string]string{"a/b": "b", "mcpx/config.json": config["mcpx/config.json"]})); err != nil || changes != nil {
+			t.Fatalf("the manifest is not that of the files: %v, %v", names(changes), err)
+		}
 	}
-	wg.Wait()
 }

@@ -14,15 +14,16 @@ import (
 // crypto/rand ends it.
 const unfinished = ".mcpx-"
 
-// lock waits until no other process writes in root. A file system that locks no
+// lock waits until no other process writes in root, and with LOCK_EX until none
+// compares either. A file system that locks no
 // directories, as that of a network may be, leaves us not alone.
-func lock(root *os.Root) (unlock func() error, alone bool, err error) {
+func lock(root *os.Root, how int) (unlock func() error, alone bool, err error) {
 	dir, err := root.Open(".")
 	if err != nil {
 		return nil, false, err
 	}
 	for {
-		err := syscall.Flock(int(dir.Fd()), syscall.LOCK_EX)
+		err := syscall.Flock(int(dir.Fd()), how)
 		if err != syscall.EINTR {
 			return dir.Close, err == nil, nil
 		}
