@@ -39,7 +39,7 @@ func Path(uri string) (string, error) {
 		return "", errors.New("names a network share")
 	case strings.ContainsRune(u.Path, 0):
 		return "", errors.New("holds a NUL")
-	case strings.Contains(strings.ToLower(u.EscapedPath()), "%2f"):
+	case strings.Contains(strings.ToLower(uri), "%2f"):
 		return "", errors.New("holds an escaped slash")
 	}
 	return u.Path, nil

@@ -52,6 +52,7 @@ func TestPathRefuses(t *testing.T) {
 		{"a NUL", "file:///a%00b", "holds a NUL"},
 		{"an escaped slash", "file:///a%2Fb", "holds an escaped slash"},
 		{"an escaped slash in lower case", "file:///a%2f..%2fb", "holds an escaped slash"},
+		{"an escaped slash beside a byte that no URI holds", "file:///\xe7/a%2Fb", "holds an escaped slash"},
 		{"a share", "file:////server/share", "names a network share"},
 		{"a query", "file:///a?b", "has a query or fragment: escape ? and # in paths"},
 		{"an empty fragment", "file:///a#", "has a query or fragment: escape ? and # in paths"},
@@ -87,7 +88,7 @@ func FuzzURI(f *testing.F) {
 }
 
 func FuzzPath(f *testing.F) {
-	for _, u := range []string{"file:///a%2Fb", "file://host/x", "file:/r", "file:////s", "x:y", "file:///a/%2e%2e/b"} {
+	for _, u := range []string{"file:///a%2Fb", "file:/\xe7/a%2Fb", "file://host/x", "file:/r", "file:////s", "x:y", "file:///a/%2e%2e/b"} {
 		f.Add(u)
 	}
 	f.Fuzz(func(t *testing.T, uri string) {
