@@ -13,12 +13,13 @@ import (
 type params struct {
 	Name      string `json:"name"`
 	Arguments struct {
-		Text  string  `json:"text"`
-		Key   string  `json:"key"`
-		Value string  `json:"value"`
-		MS    int     `json:"ms"`
-		N     int     `json:"n"`
-		MiB   float64 `json:"mib"`
+		Text   string          `json:"text"`
+		Key    string          `json:"key"`
+		Value  string          `json:"value"`
+		MS     int             `json:"ms"`
+		N      int             `json:"n"`
+		MiB    float64         `json:"mib"`
+		Params json.RawMessage `json:"params"`
 	} `json:"arguments"`
 	Meta struct {
 		ProgressToken json.RawMessage `json:"progressToken"`
@@ -112,6 +113,10 @@ func (s *server) use(p params, cancelled <-chan struct{}) (string, outcome) {
 		s.exit(9, "die tool")
 	case "forget":
 		return "", unanswered
+	case "ask":
+		if s.askMethod != "" {
+			return s.askInCall(p, cancelled)
+		}
 	}
 	if text, ok := s.tell(p); ok {
 		return text, answered

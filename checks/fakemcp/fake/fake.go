@@ -51,6 +51,7 @@ type message struct {
 	Params json.RawMessage `json:"params"`
 	Result json.RawMessage `json:"result"`
 	Error  json.RawMessage `json:"error"`
+	line   []byte          // the whole, as it came
 }
 
 type server struct {

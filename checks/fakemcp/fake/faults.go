@@ -35,6 +35,8 @@ type faults struct {
 	rootsReplace                  bool
 	lockfile                      string
 	stateful                      bool
+	askMethod                     string
+	askCancel                     time.Duration
 
 	dirsGiven []string // allowed directories: of -dirs, and the arguments after the flags
 }
@@ -90,7 +92,7 @@ func (f *faults) talking(fs *flag.FlagSet) {
 	fs.BoolVar(&f.wrongID, "wrong-id", false, "tools/call answered under an id never asked")
 	fs.BoolVar(&f.stringID, "string-id", false, "ids echoed as strings")
 	fs.BoolVar(&f.nullResult, "null-result", false, `tools/call answered with "result": null`)
-	fs.BoolVar(&f.reuseIDs, "reuse-ids", false, "own requests use ids 1, 2, 3 …")
+	fs.BoolVar(&f.reuseIDs, "reuse-ids", false, "own requests use ids 1, 2, 3 … (else 7001 …, or \"ask-1\" … of -ask)")
 	fs.BoolVar(&f.progressLate, "progress-late", false, "progress after the answer, also for an invented token")
 	fs.IntVar(&f.listStorm, "list-storm", 0, "`N` tools/list_changed after initialized")
 	fs.IntVar(&f.pageSize, "page-size", 0, "tools/list in pages of `N`")
@@ -102,6 +104,8 @@ func (f *faults) talking(fs *flag.FlagSet) {
 		return nil
 	})
 	fs.BoolVar(&f.rootsReplace, "roots-replace", false, "the client's roots replace the allowed directories")
+	fs.StringVar(&f.askMethod, "ask", "", "adds tool ask, which sends this `method` and answers with the client's line")
+	fs.DurationVar(&f.askCancel, "ask-cancel", 0, "tool ask takes its question back after this `time`")
 	fs.BoolVar(&f.stateful, "stateful", false, "adds tools set and get, of state in the process")
 }
 

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strconv"
 	"time"
 )
 
@@ -26,6 +25,7 @@ func (s *server) serve() {
 			s.note("in", json.RawMessage(loggable(line)))
 			var m message
 			if json.Unmarshal(line, &m) == nil {
+				m.line = bytes.TrimSpace(line)
 				s.handle(m)
 			}
 		}
@@ -114,42 +114,4 @@ func (s *server) notify(method string, params object) {
 		m["params"] = params
 	}
 	s.write(m)
-}
-
-// ask sends a request to the client and waits for its answer, 30 s at most.
-func (s *server) ask(method string, params object) string {
-	s.mu.Lock()
-	s.nextID++
-	id := 7000 + s.nextID
-	if s.reuseIDs {
-		id = s.nextID
-	}
-	ch := make(chan message, 1)
-	s.pending[strconv.Itoa(id)] = ch
-	s.mu.Unlock()
-	m := object{"jsonrpc": "2.0", "id": id, "method": method}
-	if params != nil {
-		m["params"] = params
-	}
-	s.write(m)
-	select {
-	case r := <-ch:
-		if len(r.Error) > 0 {
-			return "error " + string(r.Error)
-		}
-		return string(r.Result)
-	case <-time.After(30 * time.Second):
-		return "no answer to " + method
-	}
-}
-
-// take gives an answer of the client's to the ask that waits for it.
-func (s *server) take(m message) {
-	s.mu.Lock()
-	ch := s.pending[string(m.ID)]
-	delete(s.pending, string(m.ID))
-	s.mu.Unlock()
-	if ch != nil {
-		ch <- m
-	}
 }

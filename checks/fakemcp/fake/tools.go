@@ -94,6 +94,9 @@ func (s *server) names() []string {
 	if s.stateful {
 		names = append(names[:len(names):len(names)], "set", "get")
 	}
+	if s.askMethod != "" {
+		names = append(names[:len(names):len(names)], "ask")
+	}
 	if s.hasDirs() {
 		names = append(names[:len(names):len(names)], "dirs")
 	}
