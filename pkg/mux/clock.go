@@ -75,7 +75,7 @@ func (m *Mux) tick(now time.Time) (next time.Time) {
 	}
 	for _, c := range late {
 		m.giveUp(c.id, "timed out")
-		m.reject(c, m.timedOut(c.timeout))
+		m.reject(c, m.timedOut(c))
 	}
 	return next
 }
@@ -91,7 +91,7 @@ func (m *Mux) changedLocked(now time.Time) (changed []kind) {
 	return changed
 }
 
-// lateLocked takes the calls whose inactivity timeout is over (report F6).
+// lateLocked takes the calls whose time is over (report F6).
 func (m *Mux) lateLocked(now time.Time) (late []*call) {
 	for _, c := range m.calls {
 		if !c.deadline.IsZero() && !c.deadline.After(now) {

@@ -18,6 +18,7 @@ type Error struct {
 	Msg    string
 	Reason string // data.mcpx.reason
 	Server string
+	Hint   string // how to do better, if there is a way
 	Exit   string // how the process ended, when that is the reason
 	Stderr []string
 	Data   []byte // raw; what the server sent with its error
@@ -33,7 +34,7 @@ func (e *Error) Error() string { return e.Msg }
 func (e *Error) Append(dst, id []byte) []byte {
 	data := e.Data
 	if e.Reason != "" {
-		data = upstream.Trouble{Reason: e.Reason, Server: e.Server, Exit: e.Exit, Stderr: e.Stderr}.Data()
+		data = upstream.Trouble{Reason: e.Reason, Server: e.Server, Hint: e.Hint, Exit: e.Exit, Stderr: e.Stderr}.Data()
 	}
 	return wire.AppendError(dst, id, e.Code, e.Msg, data)
 }
@@ -74,11 +75,26 @@ func (m *Mux) unwritten(err error) *Error {
 	return e
 }
 
-func (m *Mux) timedOut(after time.Duration) *Error {
-	if after%time.Second == 0 {
-		return m.internal("call timed out after %ds", after/time.Second)
+// timedOut is for a call that was silent for too long, or that only seemed to be
+// alive for too long.
+func (m *Mux) timedOut(c *call) *Error {
+	if c.deadline.Equal(c.last) {
+		e := m.internal("call ended after %s: that is the most a call may take, with progress too", short(c.max))
+		e.Hint = fmt.Sprintf(`raise "callTimeout" in the "mcpx" block of %q above %s: a call may always take that long`, m.server, short(c.max))
+		return e
 	}
-	return m.internal("call timed out after %v", after)
+	return m.internal("call timed out after %s", short(c.timeout))
+}
+
+// short writes whole seconds and hours as such.
+func short(d time.Duration) string {
+	switch {
+	case d > 0 && d%time.Hour == 0:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	case d%time.Second == 0:
+		return fmt.Sprintf("%ds", d/time.Second)
+	}
+	return d.String()
 }
 
 // answered reads the server's own error.

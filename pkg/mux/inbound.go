@@ -97,9 +97,7 @@ func (m *Mux) progress(env *wire.Envelope, method string) {
 		m.mu.Unlock()
 		return
 	}
-	if c.timeout > 0 {
-		c.deadline = now.Add(c.timeout)
-	}
+	c.alive(now)
 	if !c.progress.allows(progressPerSecond, now) {
 		m.stats.Dropped++
 		m.mu.Unlock()

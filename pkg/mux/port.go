@@ -46,6 +46,7 @@ func (p *Port) Introduce(clientInfo []byte) {
 // CallOptions are one request's.
 type CallOptions struct {
 	Timeout time.Duration // inactivity; progress resets it; 0 = none
+	Max     time.Duration // in all, whatever its progress (threat T34); 0 = none
 	Done    func()        // called once, when nothing of the call is left: a lease's Release
 }
 
@@ -60,7 +61,7 @@ func (p *Port) Request(env *wire.Envelope, o CallOptions) error {
 		return m.invalid("the id is neither a string nor an integer")
 	}
 	c := m.entry(env, key, methodOf(env))
-	c.port, c.timeout, c.done = p, o.Timeout, o.Done
+	c.port, c.timeout, c.max, c.done = p, o.Timeout, o.Max, o.Done
 	p.send.Lock()
 	defer p.send.Unlock()
 	edit, forward, err := p.prepare(c, env)

@@ -26,6 +26,7 @@ import (
 //	X gets nothing              and nothing more has come
 //	sleep 50ms
 //	timeout 1s                  of the requests that follow
+//	max 1h                      likewise
 //	server modern               must come first
 //	server full                 takes no more lines; "server reads" takes them again
 //	server dies REASON
@@ -55,6 +56,7 @@ type stage struct {
 	mux      *Mux
 	hosts    map[string]*host
 	timeout  time.Duration
+	max      time.Duration
 	released int
 	mu       sync.Mutex // guards changed
 	changed  []string
@@ -104,11 +106,14 @@ func (s *stage) do(line string) error {
 		s.hosts[rest] = h
 	case "detach":
 		s.hosts[rest].port.Detach()
-	case "sleep", "timeout":
+	case "sleep", "timeout", "max":
 		d, err := time.ParseDuration(rest)
-		if who == "timeout" {
+		switch who {
+		case "timeout":
 			s.timeout = d
-		} else {
+		case "max":
+			s.max = d
+		default:
 			time.Sleep(d)
 		}
 		return err
@@ -158,7 +163,7 @@ func (s *stage) host(h *host, rest string) error {
 	if env.Kind == wire.Notification {
 		return h.port.Notify(&env)
 	}
-	err = h.port.Request(&env, CallOptions{Timeout: s.timeout, Done: func() { s.released++ }})
+	err = h.port.Request(&env, CallOptions{Timeout: s.timeout, Max: s.max, Done: func() { s.released++ }})
 	if e, ok := errors.AsType[*Error](err); ok {
 		h.take(string(e.Append(nil, env.Bytes(env.ID))))
 	}

@@ -19,12 +19,14 @@ type call struct {
 	hostID  []byte // as sent
 	token   []byte // as sent; empty when the host asked for no progress
 	timeout time.Duration
-	// deadline is the end of the inactivity timeout, zero for none.
-	deadline time.Time
-	progress rate
-	refused  func() // with mu held, when the server answers with an error
-	done     func()
-	answer   chan<- reply // mcpx's own calls
+	max     time.Duration
+	// deadline is the end of the inactivity timeout, or the last one there may
+	// be if that comes first; zero for none.
+	deadline, last time.Time
+	progress       rate
+	refused        func() // with mu held, when the server answers with an error
+	done           func()
+	answer         chan<- reply // mcpx's own calls
 }
 
 // entry makes a call of a request's bytes, which it copies.
@@ -38,7 +40,7 @@ func (m *Mux) entry(env *wire.Envelope, key, method string) *call {
 // enter puts a call into the table under the next id.
 func (m *Mux) enter(c *call) (id uint64, err *Error) {
 	var now time.Time
-	if c.timeout > 0 {
+	if c.timeout > 0 || c.max > 0 {
 		now = time.Now()
 	}
 	m.mu.Lock()
@@ -58,11 +60,22 @@ func (m *Mux) enter(c *call) (id uint64, err *Error) {
 		c.port.calls[c.key] = c
 		m.stats.Calls++
 	}
-	if c.timeout > 0 {
-		c.deadline = now.Add(c.timeout)
+	if c.max > 0 {
+		c.last = now.Add(c.max)
+	}
+	if c.alive(now); !c.deadline.IsZero() {
 		m.lookLocked(c.deadline)
 	}
 	return c.id, nil
+}
+
+// alive sets the deadline after a sign of life.
+func (c *call) alive(now time.Time) {
+	if c.deadline = c.last; c.timeout > 0 {
+		if at := now.Add(c.timeout); c.last.IsZero() || at.Before(c.last) {
+			c.deadline = at
+		}
+	}
 }
 
 // take takes a call out of the table; nil when it is no longer there.

@@ -154,7 +154,9 @@ func (c *Conn) submit(m *message, s *spot, lease *pool.Lease, last bool) bool {
 			return true
 		}
 	}
-	err := p.Request(env, mux.CallOptions{Timeout: s.verdict.server.CallTimeout, Done: end})
+	err := p.Request(env, mux.CallOptions{
+		Timeout: s.verdict.server.CallTimeout, Max: max(maxCallTime, s.verdict.server.CallTimeout), Done: end,
+	})
 	if gone, ok := errors.AsType[*mux.Error](err); ok && gone.Gone && !last {
 		lease.Release()
 		c.leave(p)

@@ -70,6 +70,7 @@ const (
 	drainWait       = 2 * time.Second // for calls in flight when the daemon goes
 	lookAgain       = time.Second
 	silentHost      = 30 * time.Second // until a host that declared roots and did not answer is asked again
+	maxCallTime     = time.Hour        // of a call that goes on showing progress (threat T34)
 	slowHost        = 1 << 20          // bytes queued towards a host at which its requests are no longer read
 )
 
