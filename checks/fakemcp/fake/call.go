@@ -1,6 +1,7 @@
 package fake
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -26,8 +27,8 @@ type params struct {
 	} `json:"_meta"`
 }
 
-// call runs one tool and answers it, with the faults of answering.
-func (s *server) call(m message, cancelled <-chan struct{}) {
+// call runs one tool and answers it, if it is a bad one with the faults of answering.
+func (s *server) call(m message, cancelled <-chan struct{}, bad bool) {
 	defer func() {
 		s.mu.Lock()
 		delete(s.cancels, string(m.ID))
@@ -48,26 +49,54 @@ func (s *server) call(m message, cancelled <-chan struct{}) {
 	if isModern(m) {
 		content["resultType"] = "complete"
 	}
+	if bad {
+		s.answerBadly(m.ID, content, p.Meta.ProgressToken)
+	} else {
+		s.answer(m.ID, content)
+	}
+}
+
+// answerBadly has the faults that were ordered, perhaps none.
+func (s *server) answerBadly(id json.RawMessage, content object, token json.RawMessage) {
 	var result any = content
 	if s.nullResult {
 		result = nil
 	}
-	id := m.ID
 	if s.wrongID {
 		id = json.RawMessage("999999")
 	}
-	if s.nonl {
-		b, _ := json.Marshal(object{"jsonrpc": "2.0", "id": id, "result": result})
-		_, _ = s.out.Write(b)
+	line, _ := json.Marshal(object{"jsonrpc": "2.0", "id": id, "result": result})
+	switch {
+	case s.nonl:
+		_, _ = s.out.Write(line)
 		s.exit(0, "no newline")
+	case s.endlessLine:
+		s.neverEnd(line[:len(line)-1])
+	case s.badLine:
+		twice := append(line[:len(line)-1:len(line)-1], `,"result":{}}`+"\n"...)
+		s.raw(append(twice, "{\"jsonrpc\":\x00\xff\xfe\n"...))
+		return
 	}
 	s.answer(id, result)
 	if s.double {
 		s.answer(id, result)
 	}
 	if s.progressLate {
-		s.progress(p.Meta.ProgressToken, 99, 99, "late")
+		s.progress(token, 99, 99, "late")
 		s.progress(json.RawMessage(`"invented"`), 1, 1, "invented")
+	}
+}
+
+// neverEnd writes the beginning of a line, and then more of it until nobody reads.
+func (s *server) neverEnd(line []byte) {
+	s.outMu.Lock()
+	defer s.outMu.Unlock()
+	_, _ = s.out.Write(append(line, `,"more":"`...))
+	more := bytes.Repeat([]byte("x"), 1<<20)
+	for {
+		if _, err := s.out.Write(more); err != nil {
+			s.exit(1, err.Error())
+		}
 	}
 }
 
@@ -117,6 +146,10 @@ func (s *server) use(p params, cancelled <-chan struct{}) (string, outcome) {
 		if s.askMethod != "" {
 			return s.askInCall(p, cancelled)
 		}
+	case "storm":
+		if s.storm != "" {
+			return s.stormFor(time.Duration(a.MS)*time.Millisecond, p.Meta.ProgressToken), answered
+		}
 	}
 	if text, ok := s.tell(p); ok {
 		return text, answered
@@ -132,6 +165,27 @@ func (s *server) progress(token json.RawMessage, n, total int, text string) {
 		return
 	}
 	s.notify("notifications/progress", object{"progressToken": token, "progress": n, "total": total, "message": text})
+}
+
+// stormFor repeats a method as fast as it is read. The answers to a request are
+// dropped.
+func (s *server) stormFor(long time.Duration, token json.RawMessage) string {
+	n := 0
+	for end := time.Now().Add(long); time.Now().Before(end); n++ {
+		switch s.storm {
+		case "notifications/progress":
+			s.progress(token, n, n+1, "storm")
+		case "notifications/message":
+			s.notify(s.storm, object{"level": "info", "data": "storm"})
+		default:
+			m := object{"jsonrpc": "2.0", "method": s.storm}
+			if !strings.HasPrefix(s.storm, "notifications/") {
+				m["id"] = fmt.Sprint("storm-", n)
+			}
+			s.write(m)
+		}
+	}
+	return fmt.Sprint("stormed ", n)
 }
 
 // remember is for the tools with state in the process.

@@ -26,6 +26,9 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	if err != nil {
 		return 2
 	}
+	if f.faulty > 0 && countStart(f.state) >= f.faulty {
+		f = f.good()
+	}
 	s := &server{
 		faults:  f,
 		argv:    append([]string{os.Args[0]}, args...),

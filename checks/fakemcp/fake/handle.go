@@ -3,11 +3,16 @@ package fake
 import (
 	"encoding/json"
 	"io"
+	"strings"
 )
 
 // handle acts on one message; only tool calls run beside it.
 func (s *server) handle(m message) {
-	switch m.Method {
+	method := m.Method
+	if s.promptsOnly && strings.HasPrefix(method, "tools/") || !s.promptsOnly && strings.HasPrefix(method, "prompts/") {
+		method = "unknown"
+	}
+	switch method {
 	case "":
 		s.take(m)
 	case "server/discover":
@@ -28,6 +33,10 @@ func (s *server) handle(m message) {
 		s.listTools(m)
 	case "tools/call":
 		s.startCall(m)
+	case "prompts/list":
+		s.answer(m.ID, object{"prompts": []object{{"name": "greet"}}})
+	case "prompts/get":
+		s.answer(m.ID, object{"messages": []object{{"role": "user", "content": object{"type": "text", "text": "hello"}}}})
 	default:
 		if m.ID != nil {
 			s.fail(m.ID, -32601, "Method not found")
@@ -77,7 +86,8 @@ func (s *server) startCall(m message) {
 		}
 		s.exit(9, "die on call")
 	}
-	if !s.hangCall {
-		go s.call(m, cancelled)
+	bad := s.firstCalls == 0 || n <= s.firstCalls
+	if !bad || !s.hangCall {
+		go s.call(m, cancelled, bad)
 	}
 }

@@ -3,6 +3,7 @@ package fake
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -11,7 +12,10 @@ const modernVersion = "2026-07-28"
 
 var legacyVersions = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}
 
-func capabilities() object {
+func (s *server) capabilities() object {
+	if s.promptsOnly {
+		return object{"prompts": object{}}
+	}
 	return object{"tools": object{"listChanged": true}, "logging": object{}}
 }
 
@@ -32,13 +36,17 @@ func (s *server) discovered(m message) {
 		s.answer(m.ID, object{
 			"resultType":        "complete",
 			"supportedVersions": []string{modernVersion},
-			"capabilities":      capabilities(),
+			"capabilities":      s.capabilities(),
 			"ttlMs":             0,
 			"cacheScope":        "private",
 			"_meta":             object{"io.modelcontextprotocol/serverInfo": object{"name": s.name, "version": "1"}},
 		})
 	default:
-		s.fail(m.ID, -32601, "Method not found")
+		code, err := strconv.Atoi(mode)
+		if err != nil {
+			code = -32601
+		}
+		s.fail(m.ID, code, "Method not found")
 	}
 }
 
@@ -67,7 +75,7 @@ func (s *server) initialize(m message) {
 	s.shakeHands(m)
 	s.answer(m.ID, object{
 		"protocolVersion": s.version(m.Params),
-		"capabilities":    capabilities(),
+		"capabilities":    s.capabilities(),
 		"serverInfo":      object{"name": s.name, "version": "1"},
 	})
 }

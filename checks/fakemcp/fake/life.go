@@ -19,7 +19,7 @@ func (s *server) run(args []string) int {
 		return s.runWrapped(args)
 	}
 	if s.banner {
-		fmt.Fprintln(s.out, "fakemcp v1.0 ready! listening on stdio…")
+		fmt.Fprintln(s.out, "fakemcp v1.0 🚀 ready! listening on stdio…")
 	}
 	if s.errFlood > 0 {
 		s.flood(s.errFlood << 10)
@@ -61,15 +61,20 @@ func (s *server) fallAtStart() {
 	if s.crashTimes == 0 {
 		return
 	}
-	n := 0
-	if b, err := os.ReadFile(s.state); err == nil {
-		n, _ = strconv.Atoi(strings.TrimSpace(string(b)))
-	}
-	_ = os.WriteFile(s.state, []byte(strconv.Itoa(n+1)), 0o600)
-	if n < s.crashTimes {
+	if n := countStart(s.state); n < s.crashTimes {
 		fmt.Fprintf(s.errOut, "fakemcp: crash %d of %d\n", n+1, s.crashTimes)
 		s.exit(3, "crash-times")
 	}
+}
+
+// countStart counts one start in file, and returns how many there were before.
+func countStart(file string) int {
+	n := 0
+	if b, err := os.ReadFile(file); err == nil {
+		n, _ = strconv.Atoi(strings.TrimSpace(string(b)))
+	}
+	_ = os.WriteFile(file, []byte(strconv.Itoa(n+1)), 0o600)
+	return n
 }
 
 // lock is the habit of servers of which only one may run.

@@ -84,16 +84,28 @@ func (s *server) write(v any) {
 		b = append([]byte("\r\n\n"), append(b, '\r')...)
 	}
 	b = append(b, '\n')
-	if !s.split {
+	switch {
+	case s.byByte:
+		for i := range b {
+			_, _ = s.out.Write(b[i : i+1])
+		}
+	case s.split:
+		for len(b) > 0 {
+			n := min(7, len(b))
+			_, _ = s.out.Write(b[:n])
+			b = b[n:]
+			time.Sleep(time.Millisecond)
+		}
+	default:
 		_, _ = s.out.Write(b)
-		return
 	}
-	for len(b) > 0 {
-		n := min(7, len(b))
-		_, _ = s.out.Write(b[:n])
-		b = b[n:]
-		time.Sleep(time.Millisecond)
-	}
+}
+
+// raw writes lines that are no messages.
+func (s *server) raw(lines []byte) {
+	s.outMu.Lock()
+	defer s.outMu.Unlock()
+	_, _ = s.out.Write(lines)
 }
 
 func (s *server) answer(id json.RawMessage, result any) {

@@ -24,12 +24,16 @@ func (s *server) listTools(m message) {
 	}
 	_ = json.Unmarshal(m.Params, &p)
 	from, _ := strconv.Atoi(p.Cursor)
+	result := object{}
+	if s.endlessPages { // each is the first
+		result["nextCursor"] = strconv.Itoa(from + 1)
+		from = 0
+	}
 	if from < 0 || from > len(tools) {
 		s.fail(m.ID, -32602, "Invalid cursor")
 		return
 	}
 	tools = tools[from:]
-	result := object{}
 	if s.pageSize > 0 && len(tools) > s.pageSize {
 		tools = tools[:s.pageSize]
 		result["nextCursor"] = strconv.Itoa(from + s.pageSize)
@@ -73,6 +77,9 @@ func (s *server) tools() ([]any, error) {
 	for _, name := range s.names() {
 		list = append(list, tool(name, "fakemcp "+name))
 	}
+	for i := range s.manyTools {
+		list = append(list, json.RawMessage(fmt.Sprintf(`{"name":"more_%d","inputSchema":{"type":"object"}}`, i)))
+	}
 	if s.changeTools {
 		list = append(list, tool(fmt.Sprintf("only_in_list_%d", n), ""))
 	}
@@ -96,6 +103,9 @@ func (s *server) names() []string {
 	}
 	if s.askMethod != "" {
 		names = append(names[:len(names):len(names)], "ask")
+	}
+	if s.storm != "" {
+		names = append(names[:len(names):len(names)], "storm")
 	}
 	if s.hasDirs() {
 		names = append(names[:len(names):len(names)], "dirs")
