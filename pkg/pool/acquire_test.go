@@ -131,7 +131,7 @@ func TestAcquireAfterADeathStartsOnceForAll(t *testing.T) {
 		time.Sleep(time.Minute)
 		w.crash(t, "global")
 		// Nothing has been told of the death yet: the lock says so.
-		if _, ok := p.Running("global"); ok {
+		if _, ok := p.Running("global", ""); ok {
 			t.Error("Running: got a lease on a dead instance")
 		}
 		var wg sync.WaitGroup
@@ -157,17 +157,17 @@ func TestRunningNeitherStartsNorWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(64, 4)
 		p := w.pool(t, "gopls", nil)
-		if _, ok := p.Running("global"); ok || w.started() != 0 {
+		if _, ok := p.Running("global", ""); ok || w.started() != 0 {
 			t.Errorf("cold: got %v after %d starts, want false after none", ok, w.started())
 		}
 		use(t, p, "global")
-		l, ok := p.Running("global")
+		l, ok := p.Running("global", "")
 		if !ok {
 			t.Fatal("warm: got false")
 		}
 		l.Release()
 		allocs := testing.AllocsPerRun(100, func() {
-			l, _ := p.Running("global")
+			l, _ := p.Running("global", "")
 			l.Release()
 		})
 		if allocs > 1 {

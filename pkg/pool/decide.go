@@ -36,7 +36,42 @@ const (
 	byMaxStarts    limit = "daemon.maxStarts"
 	bySharing      limit = "sharing"
 	byPredecessor  limit = "stop" // the key's last process is not gone yet
+	bySessionCalls limit = "session calls"
+	bySessionStart limit = "session starts"
 )
+
+// What one session may do, however many others there are (threat T35).
+const (
+	sessionCalls  = 4  // processes of one call each, at once
+	sessionStarts = 30 // processes started in a row; then as many a minute
+
+	betweenStarts = time.Minute / sessionStarts
+	settled       = 10 * time.Second // unused for so long, an instance is anybody's to take
+)
+
+// allowance is what one session has left, as decideAdmit sees it.
+type allowance struct {
+	calls int  // further processes of one call each
+	start bool // it may start a process now
+}
+
+// account is when a session's starts are paid for, the zero time if all are:
+// each costs betweenStarts, and no more than sessionStarts are lent.
+type account time.Time
+
+// opens is when the next start is lent.
+func (a account) opens() time.Time {
+	return time.Time(a).Add(-(sessionStarts - 1) * betweenStarts)
+}
+
+// charge is the account after one more start.
+func (a account) charge(now time.Time) account {
+	at := time.Time(a)
+	if at.Before(now) {
+		at = now
+	}
+	return account(at.Add(betweenStarts))
+}
 
 // step is what to do about the next key in the queue.
 type step uint8
@@ -56,9 +91,9 @@ type verdict struct {
 
 // decideAdmit says what becomes of a key that wants an instance: own is the
 // room in its pool, all the daemon's, starts the number of starts that may
-// still begin, predecessor whether the key's last process is still ending. It
-// evicts for nobody who could not start then.
-func decideAdmit(own, all room, starts int, predecessor bool) verdict {
+// still begin, predecessor whether the key's last process is still ending, mine
+// what is left to its session. It evicts for nobody who could not start then.
+func decideAdmit(own, all room, starts int, predecessor bool, mine allowance) verdict {
 	evict := func(s step, l limit) verdict {
 		if starts <= 0 {
 			s = wait
@@ -70,6 +105,10 @@ func decideAdmit(own, all room, starts int, predecessor bool) verdict {
 		return verdict{refuse, byMax}
 	case all.held >= all.max:
 		return verdict{refuse, byMaxInstances}
+	case mine.calls <= 0:
+		return verdict{wait, bySessionCalls}
+	case !mine.start:
+		return verdict{wait, bySessionStart}
 	case own.soon() <= 0:
 		return evict(evictOwn, byMax)
 	case own.now() <= 0:
@@ -86,10 +125,41 @@ func decideAdmit(own, all room, starts int, predecessor bool) verdict {
 	return verdict{start, ""}
 }
 
-// victim is the least recently used of the instances that may be taken away:
-// idle, and not kept for an open session (design D17). Nil when there is none.
-func victim(instances []*instance) *instance {
-	var lru *instance
+// victim is the instance that is taken away so that one of session's may start:
+// the least recently used of those that are idle and not kept for an open
+// session (design D17), of session's own first, that is of those it used last.
+// One that another session used just now goes only if that one has more places
+// than session has: who walks through directories takes nobody's away. Nil when
+// there is none; at is then when there may be one.
+func victim(instances []*instance, session string, now time.Time) (lru *instance, at time.Time) {
+	places := map[string]int{}
+	for _, in := range instances {
+		places[in.by]++
+	}
+	for _, in := range instances {
+		if !in.idle() || in.held() {
+			continue
+		}
+		until := in.lastUsed.Add(settled)
+		switch {
+		case in.by != session && now.Before(until) && places[in.by] <= places[session]:
+			if at.IsZero() || until.Before(at) {
+				at = until
+			}
+		case lru == nil, in.by == session && lru.by != session:
+			lru = in
+		case (in.by == session) == (lru.by == session) && in.lastUsed.Before(lru.lastUsed):
+			lru = in
+		}
+	}
+	if lru != nil {
+		at = time.Time{}
+	}
+	return lru, at
+}
+
+// oldest is the least recently used of the instances that may be taken away.
+func oldest(instances []*instance) (lru *instance) {
 	for _, in := range instances {
 		if in.idle() && !in.held() && (lru == nil || in.lastUsed.Before(lru.lastUsed)) {
 			lru = in

@@ -22,7 +22,7 @@ var ErrStopped = errors.New("stopped while a call waited for it")
 // LimitError is a place that did not come free, or never would.
 type LimitError struct {
 	Server string
-	Key    string        // config key of the limit: max, daemon.maxInstances, daemon.maxStarts, sharing, or stop
+	Key    string        // config key of the limit: max, daemon.maxInstances, daemon.maxStarts, sharing; else stop, session calls, session starts
 	Max    int           // the limit's value; 0 where it has none
 	Waited time.Duration // 0 when waiting would have been in vain: open sessions own every place
 }
@@ -40,6 +40,10 @@ func (e *LimitError) Error() string {
 		return where + fmt.Sprintf("%s %d: other servers were starting for %s", e.Key, e.Max, e.Waited)
 	case e.Key == string(byPredecessor):
 		return where + fmt.Sprintf("stop: its last process was not gone after %s", e.Waited)
+	case e.Key == string(bySessionCalls):
+		return where + fmt.Sprintf("%s %d: this session had so many calls with a process each for %s", e.Key, e.Max, e.Waited)
+	case e.Key == string(bySessionStart):
+		return where + fmt.Sprintf("%s %d: this session starts more processes than that a minute, and waited %s for its turn", e.Key, e.Max, e.Waited)
 	}
 	return where + fmt.Sprintf("%s %d: every instance was busy for %s", e.Key, e.Max, e.Waited)
 }
@@ -53,6 +57,8 @@ func (e *LimitError) Hint() string {
 		return `give it a narrower "scope", or "sharing": "shared" if it can serve calls side by side`
 	case byPredecessor:
 		return "try again; mcpx logs " + e.Server + " says what it is doing"
+	case bySessionCalls, bySessionStart:
+		return fmt.Sprintf(`give %q a wider "scope", so that its calls need fewer processes`, e.Server)
 	}
 	if e.Waited == 0 {
 		return fmt.Sprintf(`close a session that uses it, or raise "max" in the "mcpx" block of %q`, e.Server)

@@ -56,7 +56,7 @@ func TestExclusiveWaitEndsWithAnErrorThatNamesIt(t *testing.T) {
 		if err == nil || err.Error() != want {
 			t.Errorf("Acquire: got %v, want %s", err, want)
 		}
-		if _, ok := p.Running("global"); ok {
+		if _, ok := p.Running("global", ""); ok {
 			t.Error("Running: got a second lease")
 		}
 		busy.Release()

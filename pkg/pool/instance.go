@@ -38,19 +38,21 @@ type instance struct {
 	up        Upstream
 	leases    int
 	turn      bool // an exclusive call is in progress
-	waiters   []*waiter
-	blocked   limit // what it waits for while queued
+	waiters   line[*waiter]
+	by        string // the session it is started for, then the one that used it last
+	blocked   limit  // what it waits for while queued
 	startedAt time.Time
 	lastUsed  time.Time
 	orphanAt  time.Time // when to stop it, its session being gone; zero while it has one
 	why       string    // it ends, for the log
 }
 
-// newInstance puts the instance of key into the queue. Needs the lock.
-func (p *Pool) newInstance(rs scope.ResolvedScope, cc scope.CallContext) *instance {
+// newInstance puts the instance of key into the queue, where it waits on behalf
+// of session. cc is of the caller who created the key. Needs the lock.
+func (p *Pool) newInstance(rs scope.ResolvedScope, cc scope.CallContext, session string) *instance {
 	perCall := scope.PerCall(rs.Key)
 	in := &instance{
-		pool: p, id: p.limits.mint(), rs: rs, cc: cc,
+		pool: p, id: p.limits.mint(), rs: rs, cc: cc, by: session,
 		owned: scope.CallerOwned(rs.Key) && !perCall, perCall: perCall,
 		over: make(chan struct{}),
 	}
@@ -66,9 +68,10 @@ func (in *instance) move(to phase) {
 	switch to {
 	case queued:
 		p.current[key] = in
-		l.queue = append(l.queue, in)
+		l.queue.join(in, in.by)
 	case starting:
-		l.unqueue(in)
+		in.by = l.queue.session(in)
+		l.queue.serve(in)
 		p.live = append(p.live, in)
 		in.startedAt = time.Now()
 		p.wg.Go(in.run)
@@ -79,7 +82,7 @@ func (in *instance) move(to phase) {
 		in.end()
 	case gone:
 		if in.phase == queued {
-			l.unqueue(in)
+			l.queue.leave(in)
 		}
 		if p.current[key] == in {
 			delete(p.current, key)
@@ -154,7 +157,7 @@ func (in *instance) died(err error) {
 	}
 	in.why = "ended by itself"
 	in.move(ending)
-	if len(in.waiters) > 0 {
+	if in.waiters.len() > 0 {
 		p.succeed(in, now)
 	}
 	p.limits.dispatch()
@@ -208,29 +211,29 @@ func (in *instance) open() bool {
 	}
 }
 
-// lease takes one more lease. Needs the lock.
-func (in *instance) lease() *Lease {
+// lease takes one more lease, for session. Needs the lock.
+func (in *instance) lease(session string) *Lease {
 	in.leases++
 	in.turn = true
+	in.by = session
 	in.orphanAt = time.Time{}
 	return &Lease{in: in, turn: true}
 }
 
-// grant serves those who wait, in order of arrival. Needs the lock.
+// grant serves those who wait, in their order. Needs the lock.
 func (in *instance) grant() {
-	for len(in.waiters) > 0 && in.open() {
-		w := in.waiters[0]
-		in.waiters = in.waiters[1:]
-		w.settle(in.lease(), nil)
+	for in.waiters.len() > 0 && in.open() {
+		w := in.waiters.waiting[0].who
+		in.waiters.serve(w)
+		w.settle(in.lease(w.session), nil)
 	}
 }
 
 // dismiss answers all who wait with err. Needs the lock.
 func (in *instance) dismiss(err error) {
-	for _, w := range in.waiters {
+	for _, w := range in.waiters.take() {
 		w.settle(nil, err)
 	}
-	in.waiters = nil
 }
 
 // leave ends one lease. Needs the lock.
@@ -248,8 +251,8 @@ func (in *instance) leave(turn bool) {
 // drop takes away one who no longer waits. A start in progress goes on, unless
 // it was for that one alone by its scope. Needs the lock.
 func (in *instance) drop(w *waiter) {
-	in.waiters = slices.DeleteFunc(in.waiters, func(o *waiter) bool { return o == w })
-	if len(in.waiters) == 0 && (in.phase == queued || in.perCall) {
+	in.waiters.leave(w)
+	if in.waiters.len() == 0 && (in.phase == queued || in.perCall) {
 		in.stop("stopped", ErrStopped)
 	}
 	in.pool.limits.dispatch()
@@ -269,7 +272,7 @@ func (in *instance) settleDown() {
 
 // idle reports whether the instance is up and nobody uses or awaits it.
 func (in *instance) idle() bool {
-	return in.phase == connected && in.leases == 0 && len(in.waiters) == 0
+	return in.phase == connected && in.leases == 0 && in.waiters.len() == 0
 }
 
 // held reports whether the instance is kept for an open session (design D17).

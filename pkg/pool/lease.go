@@ -49,10 +49,11 @@ func (l *Lease) Release() {
 // waiter is one Acquire that could not be served at once. Its fields are
 // guarded by the limits' mu until ready is closed.
 type waiter struct {
-	in    *instance
-	ready chan struct{} // closed once, with lease or err set
-	lease *Lease
-	err   error
+	in      *instance
+	session string
+	ready   chan struct{} // closed once, with lease or err set
+	lease   *Lease
+	err     error
 }
 
 // settle answers the waiter. Needs the lock.

@@ -89,8 +89,8 @@ func (p *Pool) SetLimits(max int, idle time.Duration) {
 
 // Acquire returns a lease on the instance for rs.Key, starting one if there is
 // none. ctx bounds this caller's wait, not the instance's life. Those who wait
-// for a place or a turn do so in order of arrival and for at most startTimeout,
-// then get a *LimitError; a key whose last start failed a moment ago gets a
+// for a place or a turn get it in rounds, each session once in a round, and wait
+// for at most startTimeout, then get a *LimitError; a key whose last start failed a moment ago gets a
 // *BackoffError at once.
 func (p *Pool) Acquire(ctx context.Context, rs scope.ResolvedScope, cc scope.CallContext) (*Lease, error) {
 	l, w, err := p.join(rs, cc)
@@ -117,12 +117,14 @@ func (p *Pool) join(rs scope.ResolvedScope, cc scope.CallContext) (*Lease, *wait
 		if err := rec.backoff(p.def.Name, time.Now()); err != nil {
 			return nil, nil, err
 		}
-		in = p.newInstance(rec.origin(rs, cc))
+		rs, first := rec.origin(rs, cc)
+		in = p.newInstance(rs, first, cc.Session)
 	case in.open():
-		return in.lease(), nil, nil
+		return in.lease(cc.Session), nil, nil
 	}
-	w := &waiter{in: in, ready: make(chan struct{})}
-	in.waiters = append(in.waiters, w)
+	w := &waiter{in: in, session: cc.Session, ready: make(chan struct{})}
+	in.waiters.join(w, cc.Session)
+	p.limits.queue.share(in, cc.Session)
 	p.limits.dispatch()
 	return nil, w, nil
 }
@@ -138,28 +140,29 @@ func (p *Pool) succeed(dead *instance, now time.Time) {
 		dead.dismiss(refusal)
 		return
 	}
-	next := p.newInstance(dead.rs, dead.cc)
-	next.waiters, dead.waiters = dead.waiters, nil
-	for _, w := range next.waiters {
+	next := p.newInstance(dead.rs, dead.cc, dead.waiters.waiting[0].session)
+	next.waiters, dead.waiters = dead.waiters, next.waiters
+	for _, w := range next.waiters.all() {
 		w.in = next
 	}
 }
 
-// Running returns a lease without starting or waiting; false when that would be needed.
-func (p *Pool) Running(key string) (*Lease, bool) {
+// Running returns a lease for a call of session's without starting or waiting;
+// false when that would be needed.
+func (p *Pool) Running(key, session string) (*Lease, bool) {
 	p.limits.mu.Lock()
 	defer p.limits.mu.Unlock()
 	in := p.current[key]
 	if in == nil || p.retired || !in.open() {
 		return nil, false
 	}
-	return in.lease(), true
+	return in.lease(session), true
 }
 
 // trim stops idle instances above max, the least recently used first. Needs the lock.
 func (p *Pool) trim() {
 	for r := p.room(); r.live-r.ending > r.max; r.ending++ {
-		in := victim(p.live)
+		in := oldest(p.live)
 		if in == nil {
 			return
 		}

@@ -91,6 +91,10 @@ func (p *Pool) limitError(in *instance, waited time.Duration) *LimitError {
 		e.Max = p.limits.maxInstances
 	case byMaxStarts:
 		e.Max = p.limits.maxStarts
+	case bySessionCalls:
+		e.Max = sessionCalls
+	case bySessionStart:
+		e.Max = sessionStarts
 	}
 	return e
 }

@@ -69,7 +69,7 @@ func (p *Pool) Snapshot() []Info {
 // info is one instance's. Needs the lock.
 func (p *Pool) info(in *instance) Info {
 	i := Info{
-		ID: in.id, Key: in.rs.Key, Root: in.rs.Root, Leases: in.leases, Waiting: len(in.waiters),
+		ID: in.id, Key: in.rs.Key, Root: in.rs.Root, Leases: in.leases, Waiting: in.waiters.len(),
 		Upstream: in.up, StartedAt: in.startedAt, LastUsed: in.lastUsed,
 	}
 	switch in.phase {

@@ -139,7 +139,7 @@ func TestRetireLetsCallsEndAndRefusesNewOnes(t *testing.T) {
 		if err := try(t, p, "cwd:/short"); !errors.Is(err, ErrRetired) {
 			t.Errorf("a new call: got %v, want %v", err, ErrRetired)
 		}
-		if _, ok := p.Running("cwd:/short"); ok {
+		if _, ok := p.Running("cwd:/short", ""); ok {
 			t.Error("Running: got a lease in a retired pool")
 		}
 		time.Sleep(10 * time.Second)

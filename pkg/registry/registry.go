@@ -133,14 +133,14 @@ func standing(l *pool.Lease) bool {
 	return !ok || in.stands()
 }
 
-// Running leases the instance for key if it is up, without starting or waiting:
+// Running leases the instance for key to session if it is up, without starting or waiting:
 // the path of a warm call.
-func (r *Registry) Running(s *config.Resolved, key string) (*pool.Lease, bool) {
+func (r *Registry) Running(s *config.Resolved, key, session string) (*pool.Lease, bool) {
 	sv, err := r.server(s)
 	if err != nil {
 		return nil, false
 	}
-	l, ok := sv.pool.Running(key)
+	l, ok := sv.pool.Running(key, session)
 	if ok && !standing(l) {
 		l.Release() // Acquire replaces it
 		return nil, false

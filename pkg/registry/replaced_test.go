@@ -42,7 +42,7 @@ func TestAReplacedDirectoryIsAnotherProcess(t *testing.T) {
 		if err := replace(); err != nil {
 			t.Fatal(err)
 		}
-		if l, ok := r.Running(s, key); ok {
+		if l, ok := r.Running(s, key, ""); ok {
 			l.Release()
 			if last != "" {
 				t.Error("the warm path led to a process in another directory")
@@ -57,7 +57,7 @@ func TestAReplacedDirectoryIsAnotherProcess(t *testing.T) {
 		}
 		last, in = l.Instance(), l.Upstream().(*instance)
 		l.Release()
-		if again, ok := r.Running(s, key); !ok || again.Instance() != last {
+		if again, ok := r.Running(s, key, ""); !ok || again.Instance() != last {
 			t.Error("the process of the new directory is not leased")
 		} else {
 			again.Release()

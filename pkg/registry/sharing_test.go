@@ -64,17 +64,17 @@ func TestSessionsShareOneProcessInTheRightDirectory(t *testing.T) {
 func TestRunningIsTheWarmPath(t *testing.T) {
 	r := newRig(t, "", nil)
 	s := fakeServer(t, "fake", scope.Global)
-	if _, ok := r.Running(s, "global"); ok {
+	if _, ok := r.Running(s, "global", ""); ok {
 		t.Error("cold: got a lease")
 	}
 	r.acquire(t, s, scope.CallContext{}).Release()
-	l, ok := r.Running(s, "global")
+	l, ok := r.Running(s, "global", "")
 	if !ok {
 		t.Fatal("warm: got none")
 	}
 	l.Release()
 	if allocs := testing.AllocsPerRun(100, func() {
-		l, _ := r.Running(s, "global")
+		l, _ := r.Running(s, "global", "")
 		l.Release()
 	}); allocs > 1 {
 		t.Errorf("Running and Release allocate %v times, want at most 1", allocs)
@@ -169,7 +169,7 @@ func TestEndSessionStopsWhatTheSessionOwned(t *testing.T) {
 	yours.Release()
 	r.EndSession([]string{"session:mine"}, 0)
 	<-mine.Mux().Done()
-	if _, ok := r.Running(s, "session:yours"); !ok {
+	if _, ok := r.Running(s, "session:yours", ""); !ok {
 		t.Error("another session's own is gone, too")
 	}
 }
@@ -206,7 +206,7 @@ func TestKeepRetiresWhatNoViewHasAnyMore(t *testing.T) {
 	if got := whoami(t, next).PID; got == before {
 		t.Error("a new call went to the old definition's process")
 	}
-	if l, ok := r.Running(same, "global"); !ok || l.Instance() != kept.Instance() {
+	if l, ok := r.Running(same, "global", ""); !ok || l.Instance() != kept.Instance() {
 		t.Error("an unchanged definition lost its process")
 	} else {
 		l.Release()

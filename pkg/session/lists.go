@@ -92,7 +92,7 @@ func (c *Conn) keptResult(method string, env *wire.Envelope, s *spot) []byte {
 }
 
 func (c *Conn) running(s *spot) bool {
-	lease, up := c.o.Servers.Running(s.verdict.server, s.rs.Key)
+	lease, up := c.o.Servers.Running(s.verdict.server, s.rs.Key, c.who.Session)
 	if up {
 		lease.Release()
 	}

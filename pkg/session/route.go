@@ -108,7 +108,7 @@ func (c *Conn) warm(m *message) bool {
 	if err != nil || s.perCall() || c.allowed(&m.Envelope, s) != nil {
 		return false
 	}
-	lease, ok := c.o.Servers.Running(s.verdict.server, s.rs.Key)
+	lease, ok := c.o.Servers.Running(s.verdict.server, s.rs.Key, c.who.Session)
 	if !ok {
 		return false
 	}

@@ -71,8 +71,8 @@ func (f *fakeServers) Acquire(ctx context.Context, s *config.Resolved, cc scope.
 	return f.pool(s).Acquire(ctx, s.Scope.Resolve(cc), cc)
 }
 
-func (f *fakeServers) Running(s *config.Resolved, key string) (*pool.Lease, bool) {
-	return f.pool(s).Running(key)
+func (f *fakeServers) Running(s *config.Resolved, key, session string) (*pool.Lease, bool) {
+	return f.pool(s).Running(key, session)
 }
 
 func (f *fakeServers) Catalogue(s *config.Resolved) (*registry.Catalogue, bool) {

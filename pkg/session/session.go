@@ -22,8 +22,8 @@ import (
 type Servers interface {
 	// Acquire leases the server's instance for cc, starting it if need be.
 	Acquire(ctx context.Context, s *config.Resolved, cc scope.CallContext) (*pool.Lease, error)
-	// Running leases the instance of key if it is up, and never waits.
-	Running(s *config.Resolved, key string) (*pool.Lease, bool)
+	// Running leases the instance of key to session if it is up, and never waits.
+	Running(s *config.Resolved, key, session string) (*pool.Lease, bool)
 	// Catalogue is what is kept of a server that is not running (design D14).
 	Catalogue(s *config.Resolved) (*registry.Catalogue, bool)
 	// RootsChanged tells the instance of a caller-owned key to ask again.
