@@ -28,7 +28,7 @@ const maxLines = 400
 var layers = [][]string{
 	{"scope", "roots", "wire", "era", "config", "visibility", "spawn", "roof", "hostfile", "render", "adopt"}, // pure
 	{"canon", "place", "proc", "socket", "state", "stdio", "capsule", "api"},                                  // leaf
-	{"gitwhere"}, {"source"}, {"fleet"}, {"child"}, {"upstream"}, {"mux"}, {"pool"}, {"registry"}, {"session"},
+	{"gitwhere"}, {"source"}, {"fleet"}, {"child"}, {"upstream"}, {"remote"}, {"auth"}, {"mux"}, {"pool"}, {"registry"}, {"session"},
 	{"front", "page"}, {"daemon"}, {"shim"}, {"demo"},
 }
 

@@ -25,6 +25,16 @@ const (
 	secretTime  = 10 * time.Second
 )
 
+// Secrets reads what the secrets of a plan that starts no process refer to: a
+// remote's headers, by name. Errors are those of Start.
+func Secrets(ctx context.Context, p spawn.Plan, o Options) (map[string]string, error) {
+	base, err := o.base(ctx)
+	if err != nil {
+		return nil, config.Problem{Server: p.Server, Field: "mcpx.secrets", Msg: err.Error()}
+	}
+	return readSecrets(ctx, p, base, o.Home)
+}
+
 // readSecrets reads what the plan's secrets refer to, by variable. An error
 // names server and variable, never a value, nor what a command wrote (T28).
 func readSecrets(ctx context.Context, p spawn.Plan, base []string, home string) (map[string]string, error) {

@@ -1,6 +1,7 @@
 package mux
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,7 +55,8 @@ func (m *Mux) invalid(msg string) *Error {
 func (m *Mux) exited(err error) *Error {
 	e := m.internal("child exited")
 	if f, ok := errors.AsType[*upstream.Failure](err); ok {
-		e.Exit, e.Stderr = f.Exit, f.Stderr
+		e.Exit, e.Stderr, e.Hint = f.Exit, f.Stderr, f.Fix
+		e.Reason = cmp.Or(f.Reason, e.Reason)
 		if f.Stopped {
 			e.Reason = "server stopped"
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/dezren39/mcpx/pkg/wire"
 )
 
-// Conn is the upstream a Mux sits on; *upstream.Conn is one.
+// Conn is the upstream a Mux sits on, a process or a remote.
 type Conn interface {
 	Handshake() upstream.Handshake
 	Write(lines []byte) error

@@ -15,11 +15,23 @@ import (
 	"github.com/dezren39/mcpx/pkg/upstream"
 )
 
+// conn is a server that was greeted, a process or a remote.
+type conn interface {
+	mux.Conn
+	Plan() spawn.Plan
+	Program() string // "" for a remote
+	PID() int        // 0 for a remote
+	Noise() int64
+	RootsChanged()
+	Done() <-chan struct{}
+	Stop(ctx context.Context) error
+}
+
 // instance is one running server: what a pool leases.
 type instance struct {
 	sv   *server
 	key  string
-	conn *upstream.Conn
+	conn conn
 	mux  *mux.Mux
 
 	life context.Context // ends when Stop begins

@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 
 	"github.com/dezren39/mcpx/pkg/child"
-	"github.com/dezren39/mcpx/pkg/roots"
 	"github.com/dezren39/mcpx/pkg/spawn"
 	"github.com/dezren39/mcpx/pkg/stdio"
 	"github.com/dezren39/mcpx/pkg/wire"
@@ -17,16 +16,15 @@ import (
 type Conn struct {
 	plan     spawn.Plan
 	opts     Options
-	greeting greeting
+	greeting Greeting
 	hs       Handshake
 
 	proc *child.Process
 	in   *stdio.Writer
 	out  *stdio.Reader
-	env  wire.Envelope // of the line at hand: here, so that a line allocates nothing
+	desk *Desk
 	wg   sync.WaitGroup
 
-	noise    noise
 	stopping atomic.Bool // Stop was asked for
 
 	hungUp chan struct{} // closed by hangUp: stdout has ended, the process has not
@@ -44,13 +42,17 @@ func newConn(p spawn.Plan, o Options, proc *child.Process) *Conn {
 	c := &Conn{
 		plan:     p,
 		opts:     o,
-		greeting: greeting{version: o.Version, workspace: p.Workspace, listChanged: o.Roots != nil},
+		greeting: Greeting{Version: o.Version, Workspace: p.Workspace, ListChanged: o.Roots != nil},
 		proc:     proc,
 		in:       stdio.NewWriter(proc.Stdin(), 0),
 		out:      stdio.NewReader(proc.Stdout(), 0),
 		hungUp:   make(chan struct{}),
 		gone:     make(chan struct{}),
 		done:     make(chan struct{}),
+	}
+	c.desk = &Desk{
+		Server: p.Server, Log: o.Log, Write: c.in.Write, CutOff: c.out.CutOff,
+		Roots: func() []byte { return c.greeting.RootsResult(o.Roots) },
 	}
 	c.hangUp = sync.OnceFunc(func() { close(c.hungUp) })
 	c.leave = sync.OnceFunc(func() { close(c.gone) })
@@ -102,10 +104,10 @@ func (c *Conn) Program() string { return c.proc.Command() }
 func (c *Conn) PID() int { return c.proc.ID().PID }
 
 // Noise counts lines that were not messages.
-func (c *Conn) Noise() int64 { return c.noise.count() }
+func (c *Conn) Noise() int64 { return c.desk.Noise() }
 
 // NoiseLines are the last of them, shortened, for status.
-func (c *Conn) NoiseLines() []string { return c.noise.last() }
+func (c *Conn) NoiseLines() []string { return c.desk.NoiseLines() }
 
 // Done is closed when the process has ended, or its stdin or stdout has.
 func (c *Conn) Done() <-chan struct{} { return c.done }
@@ -124,7 +126,7 @@ func (c *Conn) Failure() error {
 // RootsChanged tells a server with caller-owned roots to ask again. Others, and
 // modern ones, which have no such notification, hear nothing.
 func (c *Conn) RootsChanged() {
-	if !c.greeting.listChanged || !c.greeting.workspace.Roots || c.hs.Era != Legacy {
+	if !c.greeting.HasChangingRoots(c.hs.Era) {
 		return
 	}
 	// A server that does not read asks for roots when it reads again, or never.
@@ -140,15 +142,4 @@ func (c *Conn) Stop(ctx context.Context) error {
 	c.in.Close()
 	c.wg.Wait()
 	return err
-}
-
-// rootsResult answers roots/list; nil when the capability was not declared.
-func (c *Conn) rootsResult() []byte {
-	switch {
-	case c.greeting.rootsCapability() == nil:
-		return nil
-	case c.opts.Roots != nil:
-		return roots.List(c.opts.Roots())
-	}
-	return c.plan.Workspace.RootsResult()
 }

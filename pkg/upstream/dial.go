@@ -9,7 +9,6 @@ import (
 
 	"github.com/dezren39/mcpx/pkg/child"
 	"github.com/dezren39/mcpx/pkg/config"
-	"github.com/dezren39/mcpx/pkg/era"
 	"github.com/dezren39/mcpx/pkg/spawn"
 )
 
@@ -128,15 +127,12 @@ func (d *dialer) forget(ctx context.Context, f *Failure) {
 }
 
 // settle makes the handshake out of the answer.
-func (c *Conn) settle(m move, result []byte) error {
-	c.hs = Handshake{Era: Legacy, ProtocolVersion: version(result), Result: result, Initialize: result}
+func (c *Conn) settle(m move, result []byte) (err error) {
 	if m == openModern {
-		c.hs.Era, c.hs.ProtocolVersion, c.hs.Meta = Modern, era.ModernVersion, c.greeting.meta()
-		var err error
-		if c.hs.Initialize, err = era.InitializeFromDiscover(result, c.plan.Server); err != nil {
-			return err
-		}
+		c.hs, err = c.greeting.Modern(result, c.plan.Server)
+		return err
 	}
+	c.hs = c.greeting.Legacy(result)
 	return nil
 }
 
@@ -156,6 +152,6 @@ func (c *Conn) fail(hint, format string, args ...any) *Failure {
 		Msg:    c.proc.Mask(fmt.Sprintf(format, args...)), // a refusal may quote what was refused
 		Exit:   c.proc.Exit(),
 		Stderr: c.proc.StderrTail(),
-		hint:   hint,
+		Fix:    hint,
 	}
 }

@@ -15,8 +15,9 @@ type Failure struct {
 	Exit    string   // "exit status 3"; "" when the process was still there
 	Stderr  []string // its last lines
 	Stopped bool     // Stop was asked for
+	Fix     string   // what to do about it
+	Reason  string   // data.mcpx.reason of the calls it fails; "" for that of a process
 
-	hint    string
 	refused bool // the server itself said no, so a remembered era is in doubt
 }
 
@@ -35,7 +36,7 @@ func (f *Failure) Error() string {
 }
 
 // Hint says what to do about it; "" when there is nothing to say.
-func (f *Failure) Hint() string { return f.hint }
+func (f *Failure) Hint() string { return f.Fix }
 
 // lastWords is the last line that says something, not too long for a message.
 func lastWords(stderr []string) string {

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"github.com/dezren39/mcpx/pkg/era"
+	"github.com/dezren39/mcpx/pkg/roots"
 	"github.com/dezren39/mcpx/pkg/spawn"
 	"github.com/dezren39/mcpx/pkg/wire"
 )
@@ -13,39 +14,39 @@ var (
 	initID  = []byte("0")
 )
 
-// greeting is what a server is told of who asks and where it works. It is pure:
+// Greeting is what a server is told of who asks and where it works. It is pure:
 // the same greeting always gives the same bytes.
-type greeting struct {
-	version     string // mcpx's
-	workspace   spawn.Workspace
-	listChanged bool // the roots are a session's and may change (design D5)
+type Greeting struct {
+	Version     string // mcpx's
+	Workspace   spawn.Workspace
+	ListChanged bool // the roots are a session's and may change (design D5)
 }
 
-func (g greeting) clientInfo() []byte {
-	info := append([]byte(`{"name":"mcpx","version":`), wire.AppendString(nil, g.version)...)
+func (g Greeting) clientInfo() []byte {
+	info := append([]byte(`{"name":"mcpx","version":`), wire.AppendString(nil, g.Version)...)
 	return append(info, '}')
 }
 
 // rootsCapability is the value of the roots capability, nil when the protocol's
 // roots are not for this instance: none to offer, or refused by the config
 // (report C10).
-func (g greeting) rootsCapability() []byte {
+func (g Greeting) rootsCapability() []byte {
 	switch {
-	case !g.workspace.Roots:
+	case !g.Workspace.Roots:
 		return nil
-	case g.listChanged:
+	case g.ListChanged:
 		return []byte(`{"listChanged":true}`)
-	case g.workspace.Root != "":
+	case g.Workspace.Root != "":
 		return []byte(`{}`)
 	}
 	return nil
 }
 
-// initialize is the line that opens a legacy server. It declares what is
+// Initialize is the line that opens a legacy server. It declares what is
 // honoured for this instance and nothing else (report C11). The members of
 // record 0004 §5 are added only when there is a root to tell; plain leaves them
 // out, for servers that refuse them (report C13).
-func (g greeting) initialize(plain bool) []byte {
+func (g Greeting) Initialize(plain bool) []byte {
 	capabilities, tail := []byte(`{`), []byte(nil)
 	if r := g.rootsCapability(); r != nil {
 		capabilities = append(append(capabilities, `"roots":`...), r...)
@@ -63,21 +64,51 @@ func (g greeting) initialize(plain bool) []byte {
 	return wire.AppendRequest(nil, initID, "initialize", append(append(params, tail...), '}'))
 }
 
+// RootsResult answers roots/list: with the session's own roots where there are
+// some, else with the workspace; nil when the capability was not declared.
+func (g Greeting) RootsResult(own func() []roots.Root) []byte {
+	switch {
+	case g.rootsCapability() == nil:
+		return nil
+	case own != nil:
+		return roots.List(own())
+	}
+	return g.Workspace.RootsResult()
+}
+
+// HasChangingRoots reports whether a server of this era is to hear that the
+// roots have changed: modern ones have no such notification.
+func (g Greeting) HasChangingRoots(e Era) bool {
+	return g.ListChanged && g.Workspace.Roots && e == Legacy
+}
+
+// Legacy is the handshake with a server that answered initialize.
+func (g Greeting) Legacy(result []byte) Handshake {
+	return Handshake{Era: Legacy, ProtocolVersion: ProtocolVersion(result), Result: result, Initialize: result}
+}
+
+// Modern is the handshake with one that answered server/discover. server stands
+// in for a name that it does not say.
+func (g Greeting) Modern(result []byte, server string) (Handshake, error) {
+	initialize, err := era.InitializeFromDiscover(result, server)
+	return Handshake{Era: Modern, ProtocolVersion: era.ModernVersion, Result: result, Initialize: initialize, Meta: g.meta()}, err
+}
+
 // members are rootUri and workspaceFolders, nil when they are not to be sent.
-func (g greeting) members(plain bool) []byte {
+func (g Greeting) members(plain bool) []byte {
 	if plain {
 		return nil
 	}
-	return g.workspace.Members()
+	return g.Workspace.Members()
 }
 
-// discover is the line that opens a modern server and probes an unknown one.
-func (g greeting) discover(plain bool) []byte {
+// Discover is the line that opens a modern server and probes an unknown one.
+func (g Greeting) Discover(plain bool) []byte {
 	params := wire.InsertMembers([]byte("{}"), g.members(plain))
 	return wire.AppendRequest(nil, probeID, "server/discover", era.AddMeta(params, era.Meta{ClientInfo: g.clientInfo()}.Extra()))
 }
 
 // meta is what each later request to a modern server carries (design D5.3).
-func (g greeting) meta() era.Meta {
-	return era.Meta{ClientInfo: g.clientInfo(), Workspace: g.workspace.Object()}
+func (g Greeting) meta() era.Meta {
+	return era.Meta{ClientInfo: g.clientInfo(), Workspace: g.Workspace.Object()}
 }

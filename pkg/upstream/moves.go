@@ -116,7 +116,7 @@ func (s state) onDiscover(r reply) move {
 // onInitialize decides upon the answer to initialize.
 func (s state) onInitialize(r reply) move {
 	switch {
-	case r.kind == wire.Result && era.IsLegacy(version(r.result)):
+	case r.kind == wire.Result && era.IsLegacy(ProtocolVersion(r.result)):
 		return openLegacy
 	case r.kind == wire.Result:
 		return giveUp
@@ -207,8 +207,8 @@ func errorOf(env *wire.Envelope) (code int, msg string, data []byte) {
 	return e.Code, e.Message, e.Data
 }
 
-// version is the revision an initialize result names.
-func version(result []byte) string {
+// ProtocolVersion is the revision an initialize result names.
+func ProtocolVersion(result []byte) string {
 	at, ok := wire.Member(result, "protocolVersion")
 	if !ok {
 		return ""

@@ -67,9 +67,9 @@ func (s state) onArrival(a arrival) move {
 // say writes what state s asks for. A server that is gone does not hear it; the
 // reader learns of that.
 func (c *Conn) say(s state) {
-	line := c.greeting.discover(!s.strict)
+	line := c.greeting.Discover(!s.strict)
 	if s.ask == initializing || s.behind {
-		line = c.greeting.initialize(!s.strict)
+		line = c.greeting.Initialize(!s.strict)
 	}
 	_ = c.in.Write(line)
 }
@@ -95,11 +95,11 @@ func (c *Conn) nextReply() arrival {
 			c.awaitExit()
 			return arrival{ended: true}
 		}
-		for env := range c.messages(line) {
+		for env := range c.desk.Messages(line) {
 			switch env.Kind {
 			case wire.Request:
-				if !c.answer(env) {
-					c.refuse(env)
+				if !c.desk.Answer(env) {
+					c.desk.Refuse(env)
 				}
 			case wire.Result, wire.Error:
 				if r, ok := replyOf(env); ok {
@@ -141,7 +141,7 @@ func (c *Conn) explain(s state, a arrival) *Failure {
 	case a.ended:
 		return c.fail(runByHand, "ended before it answered %s", question)
 	case r.kind == wire.Result && r.to == initializing:
-		return c.fail("mcpx speaks 2024-11-05 to "+era.ModernVersion, "answered initialize with the unknown protocol version %q", version(r.result))
+		return c.fail("mcpx speaks 2024-11-05 to "+era.ModernVersion, "answered initialize with the unknown protocol version %q", ProtocolVersion(r.result))
 	case r.kind == wire.Result:
 		return c.fail(`set "protocol": "legacy" if it has no `+era.ModernVersion, "answered server/discover without "+era.ModernVersion)
 	case r.kind == wire.Error:

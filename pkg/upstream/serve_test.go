@@ -205,8 +205,8 @@ func TestServeAnswersForALineThatIsTooLong(t *testing.T) {
 	c := newServer(t, "fake").mustDial(t)
 	var got []string
 	handle := func(env *wire.Envelope) { got = append(got, string(env.Bytes(env.ID))) }
-	c.tooLong(&stdio.TooLong{Head: []byte(`{"jsonrpc":"2.0","id":9,"result":{"x":"`), Tail: []byte(`"}}`), Size: 1 << 27}, handle)
-	c.tooLong(&stdio.TooLong{Head: []byte(`{"method":"notifications/x","params":{"x":"`), Tail: []byte(`"}}`), Size: 1 << 27}, handle)
+	c.desk.TooLong(&stdio.TooLong{Head: []byte(`{"jsonrpc":"2.0","id":9,"result":{"x":"`), Tail: []byte(`"}}`), Size: 1 << 27}, handle)
+	c.desk.TooLong(&stdio.TooLong{Head: []byte(`{"method":"notifications/x","params":{"x":"`), Tail: []byte(`"}}`), Size: 1 << 27}, handle)
 	if diff := cmp.Diff([]string{"9"}, got); diff != "" {
 		t.Errorf("answered ids (-want +got):\n%s", diff)
 	}
