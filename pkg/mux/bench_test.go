@@ -89,6 +89,9 @@ type waiter chan struct{}
 func (w waiter) Response(string, []byte)     { w <- struct{}{} }
 func (w waiter) Notification(string, []byte) {}
 
+func (w waiter) Ask(string, *Question, *wire.Envelope) {}
+func (w waiter) Withdraw(*Question, *wire.Envelope)    {}
+
 func benchCall(size int) []byte {
 	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","arguments":{"text":"%0*d"},"_meta":{"progressToken":3}}}`, size, 1)
 }

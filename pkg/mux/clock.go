@@ -62,6 +62,7 @@ func (m *Mux) tick(now time.Time) (next time.Time) {
 	m.local = nil
 	changed := m.changedLocked(now)
 	late := m.lateLocked(now)
+	unanswered := m.questionsLocked(func(q *Question) bool { return !q.deadline.After(now) })
 	next = m.nextLocked()
 	m.next = next
 	listeners, ports := m.listeners, append([]*Port(nil), m.ports...)
@@ -77,6 +78,7 @@ func (m *Mux) tick(now time.Time) (next time.Time) {
 		m.giveUp(c.id, "timed out")
 		m.reject(c, m.timedOut(c))
 	}
+	m.abandon(unanswered, "the host did not answer within "+questionLife.String())
 	return next
 }
 
@@ -91,15 +93,17 @@ func (m *Mux) changedLocked(now time.Time) (changed []kind) {
 	return changed
 }
 
-// lateLocked takes the calls whose time is over (report F6).
+// lateLocked takes the calls whose time is over (report F6). While
+// the session has a question of the server's before it, its calls wait for that.
 func (m *Mux) lateLocked(now time.Time) (late []*call) {
 	for _, c := range m.calls {
-		if !c.deadline.IsZero() && !c.deadline.After(now) {
+		if !c.waits() && !c.deadline.IsZero() && !c.deadline.After(now) {
 			late = append(late, c)
 		}
 	}
 	for _, c := range late {
 		m.removeLocked(c)
+		m.hauntLocked(c, now)
 	}
 	m.stats.Errors += int64(len(late))
 	return late
@@ -115,10 +119,18 @@ func (m *Mux) nextLocked() (next time.Time) {
 		earlier(at)
 	}
 	for _, c := range m.calls {
-		earlier(c.deadline)
+		if !c.waits() {
+			earlier(c.deadline)
+		}
+	}
+	for _, q := range m.questions {
+		earlier(q.deadline)
 	}
 	return next
 }
+
+// waits reports whether it is the host's turn to speak, not the server's.
+func (c *call) waits() bool { return c.port != nil && c.port.questions > 0 }
 
 // listChanged begins a burst, or is part of one.
 func (m *Mux) listChanged(k kind) {

@@ -20,7 +20,7 @@ func (m *Mux) handle(env *wire.Envelope) {
 	case wire.Notification:
 		m.notification(env)
 	case wire.Request:
-		m.refuse(env)
+		m.question(env)
 	}
 }
 
@@ -31,6 +31,7 @@ func (m *Mux) response(env *wire.Envelope) {
 	c := m.calls[id]
 	if c == nil {
 		m.stats.Dropped++
+		m.layLocked(id)
 		m.mu.Unlock()
 		return
 	}
@@ -42,6 +43,9 @@ func (m *Mux) response(env *wire.Envelope) {
 		}
 	}
 	m.mu.Unlock()
+	if env.Kind == wire.Error && c.port != nil {
+		m.elicited(env, c.port)
+	}
 	if c.answer != nil {
 		c.answer <- m.replyOf(env)
 	} else {
@@ -51,14 +55,6 @@ func (m *Mux) response(env *wire.Envelope) {
 		m.give(line)
 	}
 	m.finish(c)
-}
-
-// refuse answers a request that cannot be put to anybody for certain (W6).
-func (m *Mux) refuse(env *wire.Envelope) {
-	line := m.line()
-	defer m.give(line)
-	*line = wire.AppendError(*line, env.Bytes(env.ID), wire.CodeMethodNotFound, "method not found: "+env.Text(env.Method), nil)
-	_ = m.conn.Write(*line) // a server that does not read gets no answer
 }
 
 func (m *Mux) notification(env *wire.Envelope) {
@@ -76,8 +72,9 @@ func (m *Mux) notification(env *wire.Envelope) {
 	case "notifications/resources/list_changed":
 		m.listChanged(resources)
 	case "notifications/cancelled":
-		// Its requests are answered at once: there is nothing to cancel, and
-		// its ids are not ours.
+		m.takenBack(env)
+	case "notifications/elicitation/complete":
+		m.elicitationDone(env, method)
 	default:
 		m.unknown(env, method)
 	}

@@ -35,6 +35,9 @@ func (s *tally) of(id string) *counter {
 }
 
 func (s *tally) Notification(string, []byte) {}
+
+func (s *tally) Ask(string, *Question, *wire.Envelope) {}
+func (s *tally) Withdraw(*Question, *wire.Envelope)    {}
 func (s *tally) Response(_ string, line []byte) {
 	if env, err := wire.Scan(line[:len(line)-1]); err == nil {
 		s.of(string(env.Bytes(env.ID))).responses.Add(1)

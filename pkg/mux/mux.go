@@ -20,7 +20,7 @@ type Conn interface {
 	Failure() error // why Serve returned: server, exit status, last words
 }
 
-// Peer is a session as a Mux sees it. Both methods are called from goroutines of
+// Peer is a session as a Mux sees it. Its methods are called from goroutines of
 // the Mux, possibly at once, and must not block; they may call back into it.
 // line is a whole line, newline included, valid during the call only. One that
 // was under way when its port was detached may still arrive.
@@ -29,6 +29,12 @@ type Peer interface {
 	Response(method string, line []byte)
 	// Notification delivers what the server says of itself.
 	Notification(method string, line []byte)
+	// Ask puts a request of the server's to the host, whose id must become one of
+	// the session's own. Its end is q.Answer, q.Refuse, or a Withdraw.
+	Ask(method string, q *Question, env *wire.Envelope)
+	// Withdraw takes q back. env is the server's own notifications/cancelled, its
+	// requestId as the server has it; nil when the server is not the reason.
+	Withdraw(q *Question, env *wire.Envelope)
 }
 
 // Mux shares one upstream. Its goroutines, the reader and the clock, end with
@@ -36,6 +42,7 @@ type Peer interface {
 type Mux struct {
 	conn   Conn
 	server string
+	asking Asking
 	hs     upstream.Handshake
 	extra  era.Extra // in the _meta of our own requests to a modern server
 
@@ -55,17 +62,21 @@ type Mux struct {
 	level     level              // what the server was told (W9)
 	logs      rate
 	listeners []func(kind string)
-	due       [kinds]time.Time // of coalesced list_changed (W7), zero when none
-	local     []*call          // to be answered by mcpx itself, from the clock
-	next      time.Time        // when the clock looks again, zero for never
-	failed    *Error           // set when the upstream has ended
+	due       [kinds]time.Time     // of coalesced list_changed (W7), zero when none
+	local     []*call              // to be answered by mcpx itself, from the clock
+	next      time.Time            // when the clock looks again, zero for never
+	questions map[string]*Question // the server's, by canonical id
+	ghosts    []ghost              // calls given up and not answered, oldest first
+	elicits   elicits
+	failed    *Error // set when the upstream has ended
 	err       error
 	stats     Stats
 }
 
-// Options say whose server it is.
+// Options say whose server it is, and whose its questions are.
 type Options struct {
 	Server string
+	Asking Asking
 }
 
 // New starts reading from conn.
@@ -73,12 +84,15 @@ func New(conn Conn, o Options) *Mux {
 	m := &Mux{
 		conn:   conn,
 		server: o.Server,
+		asking: o.Asking,
 		hs:     conn.Handshake(),
 		wake:   make(chan struct{}, 1),
 		ended:  make(chan struct{}),
 		done:   make(chan struct{}),
 		calls:  map[uint64]*call{},
 		subs:   map[string][]*Port{},
+
+		questions: map[string]*Question{},
 	}
 	m.entries.New = func() any { return new(call) }
 	m.lines.New = func() any { return new([]byte) }
@@ -117,6 +131,7 @@ type Stats struct {
 	Calls    int64 // requests that sessions sent to the server
 	Errors   int64 // of those, answered with an error, ours or the server's
 	Dropped  int64 // messages that belonged to nobody, and storms' excess
+	Refused  int64 // questions of the server's that could be put to nobody
 	InFlight int
 	Ports    int
 }

@@ -18,11 +18,12 @@ type Port struct {
 	send sync.Mutex // orders what the port writes; taken before Mux.mu
 
 	// Guarded by Mux.mu.
-	calls    map[string]*call // by canonical id
-	level    level            // of logging/setLevel, 0 when never set
-	detached bool
-	meta     era.Meta
-	extra    era.Extra // meta, as it is put into requests to a modern server
+	calls     map[string]*call // by canonical id
+	questions int              // of the server's that the host has not answered
+	level     level            // of logging/setLevel, 0 when never set
+	detached  bool
+	meta      era.Meta
+	extra     era.Extra // meta, as it is put into requests to a modern server
 }
 
 // Attach gives peer a place; it holds no lease.
@@ -176,6 +177,7 @@ func (p *Port) take(key string) *call {
 	c := p.calls[key]
 	if c != nil {
 		p.m.removeLocked(c)
+		p.m.hauntLocked(c, time.Now())
 	}
 	return c
 }
@@ -193,30 +195,35 @@ func (p *Port) leave() []*call {
 	m := p.m
 	p.send.Lock()
 	defer p.send.Unlock()
-	calls, lines := p.detach()
+	calls, open, lines := p.detach()
 	for _, c := range calls {
 		m.giveUp(c.id, "the session has ended")
 	}
+	m.abandon(open, "the session has ended")
 	if len(lines) > 0 {
 		_ = m.conn.Write(lines) // nobody is left to tell
 	}
 	return calls
 }
 
-func (p *Port) detach() (calls []*call, lines []byte) {
+func (p *Port) detach() (calls []*call, open []*Question, lines []byte) {
 	m := p.m
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if p.detached {
-		return nil, nil
+		return nil, nil, nil
 	}
 	p.detached = true
 	for _, c := range p.calls {
 		calls = append(calls, c)
 	}
+	now := time.Now()
 	for _, c := range calls {
 		m.removeLocked(c)
+		m.hauntLocked(c, now)
 	}
+	open = m.questionsLocked(func(q *Question) bool { return q.port == p })
+	m.elicits.forget(p)
 	m.ports = slices.DeleteFunc(m.ports, func(q *Port) bool { return q == p })
-	return calls, append(m.unsubscribeAllLocked(p), m.relaxLevelLocked()...)
+	return calls, open, append(m.unsubscribeAllLocked(p), m.relaxLevelLocked()...)
 }

@@ -135,6 +135,10 @@ func (h *careful) Response(method string, line []byte) {
 	}
 }
 
+func (h *careful) Ask(_ string, q *Question, env *wire.Envelope) {}
+
+func (h *careful) Withdraw(*Question, *wire.Envelope) {}
+
 func (h *careful) Notification(_ string, line []byte) {
 	env, err := wire.Scan(line[:len(line)-1])
 	if err != nil {

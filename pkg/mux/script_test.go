@@ -20,14 +20,16 @@ import (
 // TestScripts plays the conversations in testdata, each in a bubble. A line is
 //
 //	attach A | detach A         A is any host
-//	A sends LINE                a host's message
+//	A sends LINE                a host's message; an answer to the question with its id
 //	A gets LINE                 the next that A got, exactly
 //	server sends LINE, gets LINE
 //	X gets nothing              and nothing more has come
 //	sleep 50ms
 //	timeout 1s                  of the requests that follow
 //	max 1h                      likewise
+//	A gets withdrawn LINE       the end of a question, by the server's own notification or "-"
 //	server modern               must come first
+//	asks owner                  likewise: whose questions are; "caller", else nobody's
 //	server full                 takes no more lines; "server reads" takes them again
 //	server dies REASON
 //	released 2                  calls whose Done was called so far
@@ -64,12 +66,18 @@ type stage struct {
 
 func play(t *testing.T, lines []string) {
 	s := &stage{conn: newMemConn(), hosts: map[string]*host{}}
+	o := Options{Server: "srv"}
 	for _, line := range lines {
-		if line == "server modern" {
+		switch line {
+		case "server modern":
 			s.conn.hs = upstream.Handshake{Era: upstream.Modern, Meta: era.Meta{ClientInfo: []byte(`{"name":"mcpx"}`)}}
+		case "asks caller":
+			o.Asking = AskCaller
+		case "asks owner":
+			o.Asking = AskOwner
 		}
 	}
-	s.mux = New(s.conn, Options{Server: "srv"})
+	s.mux = New(s.conn, o)
 	s.mux.OnListChanged(func(kind string) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -101,7 +109,7 @@ func (s *stage) do(line string) error {
 	who, rest, _ := strings.Cut(line, " ")
 	switch who {
 	case "attach":
-		h := &host{}
+		h := &host{questions: map[string]*Question{}}
 		h.port = s.mux.Attach(h)
 		s.hosts[rest] = h
 	case "detach":
@@ -121,6 +129,7 @@ func (s *stage) do(line string) error {
 		return same(rest, fmt.Sprint(s.released))
 	case "dropped":
 		return same(rest, fmt.Sprint(s.mux.Stats().Dropped))
+	case "asks":
 	case "changed":
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -160,8 +169,12 @@ func (s *stage) host(h *host, rest string) error {
 	if err != nil {
 		return err
 	}
-	if env.Kind == wire.Notification {
+	switch env.Kind {
+	case wire.Notification:
 		return h.port.Notify(&env)
+	case wire.Result, wire.Error:
+		h.answer(&env)
+		return nil
 	}
 	err = h.port.Request(&env, CallOptions{Timeout: s.timeout, Max: s.max, Done: func() { s.released++ }})
 	if e, ok := errors.AsType[*Error](err); ok {
@@ -192,8 +205,32 @@ func same(want, got string) error {
 // host is a session.
 type host struct {
 	port *Port
-	mu   sync.Mutex // guards got
+	mu   sync.Mutex // guards what follows
 	got  []string
+
+	questions map[string]*Question // by id, all that there ever were
+}
+
+func (h *host) Ask(_ string, q *Question, env *wire.Envelope) {
+	h.mu.Lock()
+	h.questions[string(env.Bytes(env.ID))] = q
+	h.mu.Unlock()
+	h.take(string(env.Line))
+}
+
+func (h *host) Withdraw(_ *Question, env *wire.Envelope) {
+	if env == nil {
+		h.take("withdrawn -")
+		return
+	}
+	h.take("withdrawn " + string(env.Line))
+}
+
+func (h *host) answer(env *wire.Envelope) {
+	h.mu.Lock()
+	q := h.questions[string(env.Bytes(env.ID))]
+	h.mu.Unlock()
+	q.Answer(env)
 }
 
 func (h *host) Response(_ string, line []byte)     { h.take(string(line)) }

@@ -1,6 +1,7 @@
 package mux
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -156,10 +157,33 @@ func (m *Mux) fail(err error) {
 		m.removeLocked(c)
 	}
 	m.stats.Errors += int64(len(calls))
+	open := m.questionsLocked(func(*Question) bool { return true })
 	m.mu.Unlock()
+	for _, q := range open {
+		q.port.peer.Withdraw(q, nil)
+	}
 	for _, c := range calls {
 		m.reject(c, failed)
 	}
+}
+
+// hauntLocked remembers a call that was given up: the server may still be at it,
+// and ask on its behalf (W6).
+func (m *Mux) hauntLocked(c *call, now time.Time) {
+	if len(m.ghosts) == maxGhosts {
+		m.ghosts = slices.Delete(m.ghosts, 0, 1)
+	}
+	m.ghosts = append(m.ghosts, ghost{c.id, c.port, now.Add(questionLife)})
+}
+
+// layLocked forgets a ghost: the server has answered it after all.
+func (m *Mux) layLocked(id uint64) {
+	m.ghosts = slices.DeleteFunc(m.ghosts, func(g ghost) bool { return g.id == id })
+}
+
+func (m *Mux) ghostsLocked(now time.Time) []ghost {
+	m.ghosts = slices.DeleteFunc(m.ghosts, func(g ghost) bool { return now.After(g.until) })
+	return m.ghosts
 }
 
 // rate bounds how often something may happen within a second (threat T34).
