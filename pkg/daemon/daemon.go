@@ -22,6 +22,7 @@ import (
 	"github.com/dezren39/mcpx/pkg/proc"
 	"github.com/dezren39/mcpx/pkg/registry"
 	"github.com/dezren39/mcpx/pkg/roots"
+	"github.com/dezren39/mcpx/pkg/scope"
 	"github.com/dezren39/mcpx/pkg/session"
 	"github.com/dezren39/mcpx/pkg/socket"
 	"github.com/dezren39/mcpx/pkg/source"
@@ -155,6 +156,7 @@ func assemble(ctx context.Context, o Options, rt *socket.Runtime, stop func()) (
 		Version: o.Version,
 		Marker:  mark,
 		Roots:   d.softRoots,
+		Asks:    d.asks,
 		Changed: d.listsChanged,
 		Log:     o.Log,
 	})
@@ -267,6 +269,19 @@ func (d *Daemon) softRoots(key string) []roots.Root {
 		return roots.Offered(c.SoftRoots(), d.o.Dirs.Home)
 	}
 	return nil
+}
+
+// asks is what the session that owns a key lets a server ask it; for the key of
+// a single call, the session that makes it.
+func (d *Daemon) asks(key string, cc scope.CallContext) []byte {
+	c := d.table.Owner(key)
+	if c == nil {
+		c = d.table.Owner(scope.Session.Key(cc))
+	}
+	if c == nil {
+		return nil
+	}
+	return c.Asks()
 }
 
 func (d *Daemon) listsChanged(def config.Definition, kinds []string) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/dezren39/mcpx/pkg/canon"
+	"github.com/dezren39/mcpx/pkg/config"
 	"github.com/dezren39/mcpx/pkg/mux"
 	"github.com/dezren39/mcpx/pkg/pool"
 	"github.com/dezren39/mcpx/pkg/roots"
@@ -69,10 +70,10 @@ func (sv *server) dial(ctx context.Context, id string, rs scope.ResolvedScope, c
 	child.OnStderr = func(line string) {
 		r.logs.add(LogLine{Time: time.Now(), Server: plan.Server, Key: plan.Key, PID: int(pid.Load()), Line: line})
 	}
-	eras := r.eras.of(sv.def)
+	eras, asking := r.eras.of(sv.def), askingOf(&sv.conf, rs.Key)
 	conn, err := upstream.Dial(ctx, plan, upstream.Options{
 		Child: child, Eras: eras, SiblingLegacy: eras.knowsLegacy(),
-		Roots: r.softRoots(rs.Key), StartTimeout: sv.conf.StartTimeout,
+		Roots: r.softRoots(rs.Key), Asks: r.asks(asking, rs.Key, cc), StartTimeout: sv.conf.StartTimeout,
 		Version: r.o.Version, Log: r.log,
 	})
 	if err != nil {
@@ -83,7 +84,7 @@ func (sv *server) dial(ctx context.Context, id string, rs scope.ResolvedScope, c
 		"dir", r.dirOf(plan), "dir_source", string(plan.DirSource), "pid", conn.PID(),
 		"era", string(conn.Handshake().Era), "took", time.Since(began).Round(time.Millisecond))
 	in := &instance{
-		sv: sv, key: rs.Key, conn: conn, mux: mux.New(conn, mux.Options{Server: plan.Server}),
+		sv: sv, key: rs.Key, conn: conn, mux: mux.New(conn, mux.Options{Server: plan.Server, Asking: asking}),
 		news: make(chan struct{}, 1), dir: dir,
 	}
 	in.life, in.end = context.WithCancel(context.Background())
@@ -122,6 +123,37 @@ func (r *Registry) softRoots(key string) func() []roots.Root {
 		return nil
 	}
 	return func() []roots.Root { return r.o.Roots(key) }
+}
+
+// askingOf says whose the questions of an instance's server are (protocol §3.6).
+// They are passed on when it is certain who is meant: an instance of a session's
+// own, or one that serves a call at a time; and where the config says so. Pure.
+func askingOf(s *config.Resolved, key string) mux.Asking {
+	switch {
+	case s.ServerRequests == config.RequestsRefuse:
+		return mux.AskNobody
+	case scope.CallerOwned(key):
+		return mux.AskOwner
+	case s.ServerRequests == config.RequestsAttribute, s.Sharing == config.Exclusive:
+		return mux.AskCaller
+	}
+	return mux.AskNobody
+}
+
+// anyHost is what a server may ask when nobody can say beforehand which host it
+// will ask; one that cannot answer says so then.
+var anyHost = []byte(`"sampling":{},"elicitation":{"form":{},"url":{}}`)
+
+// asks are the capabilities that go with that: a session's own server is told
+// what that session's host declared.
+func (r *Registry) asks(a mux.Asking, key string, cc scope.CallContext) []byte {
+	switch {
+	case a == mux.AskCaller:
+		return anyHost
+	case a == mux.AskOwner && r.o.Asks != nil:
+		return r.o.Asks(key, cc)
+	}
+	return nil
 }
 
 // dirOf is the directory a plan runs in; the daemon's own is the user's home.

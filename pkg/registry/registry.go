@@ -26,9 +26,10 @@ type Options struct {
 	Cache   *state.Dir                   // eras and catalogues; nil: they are kept in memory only
 	Limits  *pool.Limits                 // needed
 	Version string
-	Marker  string                                      // "<hash of runtime dir>.<epoch>"
-	Roots   func(key string) []roots.Root               // soft roots of the session that owns key; nil when unknown
-	Changed func(def config.Definition, kinds []string) // a server's lists differ from what was kept before, or nothing was; it must not block
+	Marker  string                                        // "<hash of runtime dir>.<epoch>"
+	Roots   func(key string) []roots.Root                 // soft roots of the session that owns key; nil when unknown
+	Asks    func(key string, cc scope.CallContext) []byte // what the session that owns key lets a server ask it, as upstream.Options has it
+	Changed func(def config.Definition, kinds []string)   // a server's lists differ from what was kept before, or nothing was; it must not block
 	Log     *slog.Logger
 }
 

@@ -1,8 +1,6 @@
 package session
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"fmt"
 
@@ -100,49 +98,4 @@ func refusal(bad *wire.ScanError) []byte {
 		Reason: bad.Msg,
 		Hint:   "each line of the host's must be one JSON-RPC message; this one was dropped, the next is read",
 	}.Data())
-}
-
-// ask sends the host a request of ours and waits for the answer. The result's
-// bytes are the caller's.
-func (c *Conn) ask(ctx context.Context, method string) ([]byte, error) {
-	id := fmt.Sprintf("mcpx-%s-%d", c.o.Epoch, c.asked.Add(1))
-	ch := make(chan answer, 1)
-	c.mu.Lock()
-	c.asks[id] = ch
-	c.keep()
-	c.mu.Unlock()
-	defer func() {
-		c.mu.Lock()
-		delete(c.asks, id)
-		c.keep()
-		c.mu.Unlock()
-	}()
-	c.send(wire.AppendRequest(nil, []byte(`"`+id+`"`), method, nil))
-	select {
-	case a := <-ch:
-		if a.err != nil {
-			return nil, fmt.Errorf("the host answered %s with an error: %s", method, a.err)
-		}
-		return a.result, nil
-	case <-ctx.Done():
-		return nil, fmt.Errorf("the host did not answer %s: %w", method, context.Cause(ctx))
-	}
-}
-
-// answered takes a host's response to a request of ours. Others are dropped:
-// late ones, and those to a daemon that is gone.
-func (c *Conn) answered(env *wire.Envelope) {
-	id := env.Text(env.ID)
-	c.mu.Lock()
-	ch := c.asks[id]
-	delete(c.asks, id)
-	c.mu.Unlock()
-	if ch == nil {
-		return
-	}
-	if env.Kind == wire.Error {
-		ch <- answer{err: bytes.Clone(env.Bytes(env.Error))}
-		return
-	}
-	ch <- answer{result: bytes.Clone(env.Bytes(env.Result))}
 }

@@ -46,9 +46,9 @@ type Conn struct {
 	host      hostFacts
 	spot      *spot // where the session stands; nil until first known
 	queue     []*item
-	busy      bool             // a goroutine works through queue
-	waiting   map[string]*item // queued or being placed, by canonical id
-	asks      map[string]chan answer
+	busy      bool               // a goroutine works through queue
+	waiting   map[string]*item   // queued or being placed, by canonical id
+	asks      map[string]pending // by our id
 	ports     map[*mux.Mux]*port
 	current   *port
 	shown     map[string]listing // by family: the list the host was last given
@@ -65,15 +65,10 @@ type Conn struct {
 type hostFacts struct {
 	name, version string
 	clientInfo    []byte // as sent
+	capabilities  []byte // as sent
 	protocol      string
 	roots         bool // declares the roots capability
 	listChanged   bool // and says when they change
-}
-
-// answer is a host's response to a request of ours.
-type answer struct {
-	result []byte
-	err    []byte
 }
 
 // New makes a connection that writes to out. Serve reads.
@@ -92,7 +87,7 @@ func New(out *stdio.Writer, o Options) *Conn {
 		initialized: make(chan struct{}),
 		drain:       make(chan struct{}),
 		waiting:     map[string]*item{},
-		asks:        map[string]chan answer{},
+		asks:        map[string]pending{},
 		ports:       map[*mux.Mux]*port{},
 		shown:       map[string]listing{},
 		batches:     map[string]*batch{},

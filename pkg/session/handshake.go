@@ -60,33 +60,39 @@ func (c *Conn) unmet() <-chan struct{} {
 // meet notes what the host says of itself.
 func (c *Conn) meet(env *wire.Envelope) {
 	var p struct {
-		ProtocolVersion string `json:"protocolVersion"`
-		Capabilities    struct {
-			Roots *struct {
-				ListChanged bool `json:"listChanged"`
-			} `json:"roots"`
-		} `json:"capabilities"`
-		ClientInfo json.RawMessage `json:"clientInfo"`
+		ProtocolVersion string          `json:"protocolVersion"`
+		Capabilities    json.RawMessage `json:"capabilities"`
+		ClientInfo      json.RawMessage `json:"clientInfo"`
 	}
 	_ = json.Unmarshal(env.Bytes(env.Params), &p) // what is missing stays at its zero
-	f := factsOf(negotiate(p.ProtocolVersion), p.ClientInfo)
-	if p.Capabilities.Roots != nil {
-		f.roots, f.listChanged = true, p.Capabilities.Roots.ListChanged
-	}
+	f := factsOf(negotiate(p.ProtocolVersion), p.ClientInfo, p.Capabilities)
 	c.mu.Lock()
 	c.host = f
 	c.keep()
 	c.mu.Unlock()
 }
 
-// factsOf are a host's by its clientInfo, as sent.
-func factsOf(protocol string, clientInfo []byte) hostFacts {
+// factsOf are a host's by its clientInfo and capabilities, as sent.
+func factsOf(protocol string, clientInfo, capabilities []byte) hostFacts {
 	var info struct {
 		Name    string `json:"name"`
 		Version string `json:"version"`
 	}
 	_ = json.Unmarshal(clientInfo, &info) // a host without a name has none
-	return hostFacts{name: info.Name, version: info.Version, clientInfo: clientInfo, protocol: protocol}
+	var caps struct {
+		Roots *struct {
+			ListChanged bool `json:"listChanged"`
+		} `json:"roots"`
+	}
+	_ = json.Unmarshal(capabilities, &caps) // one that declares nothing has nothing
+	f := hostFacts{
+		name: info.Name, version: info.Version, protocol: protocol,
+		clientInfo: clientInfo, capabilities: capabilities,
+	}
+	if caps.Roots != nil {
+		f.roots, f.listChanged = true, caps.Roots.ListChanged
+	}
+	return f
 }
 
 func (c *Conn) facts() hostFacts {

@@ -18,12 +18,11 @@ var ErrDrained = errors.New("the daemon is going")
 // kept is what the capsule holds of a connection for the daemon that comes
 // after: what the host will not say again.
 type kept struct {
-	Protocol    string          `json:"protocol"`
-	Client      json.RawMessage `json:"client,omitempty"` // clientInfo
-	Roots       bool            `json:"roots,omitempty"`
-	ListChanged bool            `json:"listChanged,omitempty"`
-	Initialized bool            `json:"initialized,omitempty"`
-	Asks        []string        `json:"asks,omitempty"` // our requests that the host has not answered
+	Protocol     string          `json:"protocol"`
+	Client       json.RawMessage `json:"client,omitempty"`       // clientInfo
+	Capabilities json.RawMessage `json:"capabilities,omitempty"` // the host's
+	Initialized  bool            `json:"initialized,omitempty"`
+	Asks         []string        `json:"asks,omitempty"` // our requests that the host has not answered
 }
 
 // keep saves the connection's state. Needs c.mu. A client that says too much of
@@ -33,7 +32,7 @@ func (c *Conn) keep() {
 		return
 	}
 	k := kept{
-		Protocol: c.host.protocol, Client: c.host.clientInfo, Roots: c.host.roots, ListChanged: c.host.listChanged,
+		Protocol: c.host.protocol, Client: c.host.clientInfo, Capabilities: c.host.capabilities,
 		Initialized: c.ready(), Asks: slices.Sorted(maps.Keys(c.asks)),
 	}
 	if c.save(k) != nil {
@@ -59,8 +58,7 @@ func (c *Conn) resume(state []byte) {
 	if len(state) == 0 || json.Unmarshal(state, &k) != nil || k.Protocol == "" {
 		return
 	}
-	c.host = factsOf(k.Protocol, k.Client)
-	c.host.roots, c.host.listChanged = k.Roots, k.ListChanged
+	c.host = factsOf(k.Protocol, k.Client, k.Capabilities)
 	if k.Initialized {
 		c.once.Do(func() { close(c.initialized) })
 	}
@@ -74,10 +72,7 @@ func (c *Conn) takeUp() {
 		_ = c.out.Write([]byte("\n"))
 	}
 	for _, id := range c.orphans {
-		params, err := json.Marshal(map[string]string{"requestId": id, "reason": "the daemon that asked is gone"})
-		if err == nil {
-			c.send(wire.AppendNotification(nil, "notifications/cancelled", params))
-		}
+		c.takeBack(id, "the daemon that asked is gone")
 	}
 	c.orphans = nil
 	c.mu.Lock()

@@ -42,7 +42,7 @@ func newConn(p spawn.Plan, o Options, proc *child.Process) *Conn {
 	c := &Conn{
 		plan:     p,
 		opts:     o,
-		greeting: Greeting{Version: o.Version, Workspace: p.Workspace, ListChanged: o.Roots != nil},
+		greeting: Greeting{Version: o.Version, Workspace: p.Workspace, ListChanged: o.Roots != nil, Asks: o.Asks},
 		proc:     proc,
 		in:       stdio.NewWriter(proc.Stdin(), 0),
 		out:      stdio.NewReader(proc.Stdout(), 0),

@@ -19,7 +19,8 @@ var (
 type Greeting struct {
 	Version     string // mcpx's
 	Workspace   spawn.Workspace
-	ListChanged bool // the roots are a session's and may change (design D5)
+	ListChanged bool   // the roots are a session's and may change (design D5)
+	Asks        []byte // capabilities beside roots, as members
 }
 
 func (g Greeting) clientInfo() []byte {
@@ -50,6 +51,12 @@ func (g Greeting) Initialize(plain bool) []byte {
 	capabilities, tail := []byte(`{`), []byte(nil)
 	if r := g.rootsCapability(); r != nil {
 		capabilities = append(append(capabilities, `"roots":`...), r...)
+	}
+	if len(g.Asks) > 0 {
+		if len(capabilities) > 1 {
+			capabilities = append(capabilities, ',')
+		}
+		capabilities = append(capabilities, g.Asks...)
 	}
 	if members := g.members(plain); members != nil {
 		if len(capabilities) > 1 {

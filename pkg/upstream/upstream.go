@@ -43,6 +43,7 @@ type Options struct {
 	Eras          Eras                // nil: nothing is remembered
 	SiblingLegacy bool                // an instance of the same static definition is known as legacy (design D6)
 	Roots         func() []roots.Root // caller-owned keys: the session's soft roots; nil: the plan's workspace
+	Asks          []byte              // members of the capabilities: what the server may ask of the host; nil: nothing
 	StartTimeout  time.Duration       // from spawn to handshake; 0 means 60 s
 	ProbeTimeout  time.Duration       // of a silent server/discover; 0 means 10 s, never more than half of StartTimeout
 	Version       string              // ours, for clientInfo
