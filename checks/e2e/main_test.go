@@ -43,6 +43,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 3 && os.Args[1] == "brief" {
 		os.Exit(mirror(os.Args[2], os.Args[3], true))
 	}
+	if len(os.Args) > 1 && os.Args[1] == "sdk" {
+		os.Exit(sdkServer())
+	}
 	os.Exit(run(m))
 }
 

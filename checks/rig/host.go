@@ -24,6 +24,7 @@ type Host struct {
 	stdin io.WriteCloser
 	errs  *lockedBuffer
 	Roots func() []string // directories, answered to roots/list; nil: not declared
+	Caps  []string        // other capabilities that it declares: requests that use them come as Notes
 
 	mu      sync.Mutex
 	next    int
@@ -195,6 +196,9 @@ func (h *Host) Open() json.RawMessage {
 	caps := map[string]any{}
 	if h.Roots != nil {
 		caps["roots"] = map[string]any{}
+	}
+	for _, name := range h.Caps {
+		caps[name] = map[string]any{}
 	}
 	m := h.Ask("initialize", map[string]any{"protocolVersion": "2025-06-18", "capabilities": caps, "clientInfo": map[string]string{"name": "rig", "version": "1"}})
 	if m.Error != nil {

@@ -143,8 +143,7 @@ func (m *Mux) closeLocked(q *Question) {
 	q.port.questions--
 	now := time.Now()
 	for _, c := range q.port.calls {
-		if c.timeout > 0 {
-			c.deadline = now.Add(c.timeout)
+		if c.alive(now); !c.deadline.IsZero() {
 			m.lookLocked(c.deadline)
 		}
 	}
