@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 sampling is deprecated, and passed on for as long as it is asked for
+
 package e2e
 
 import (
