@@ -1,6 +1,8 @@
 package era
 
 import (
+	"bytes"
+
 	"github.com/dezren39/mcpx/pkg/wire"
 )
 
@@ -75,19 +77,35 @@ func MetaEdit(env *wire.Envelope, x Extra) (e wire.Edit, ok bool) {
 	if len(add) == 0 || !env.Workspace.Empty() {
 		return wire.Edit{}, false
 	}
-	meta := wrap(`{`, add, `}`)
+	return addToMeta(env, add), true
+}
+
+// addToMeta is the edit that puts members into the params._meta of a request or
+// a notification, or the result._meta of a result, in front of what is there.
+func addToMeta(env *wire.Envelope, members []byte) wire.Edit {
+	outer := env.Params
+	if env.Kind == wire.Result {
+		outer = env.Result
+	}
+	meta := wrap(`{`, members, `}`)
 	switch {
 	case isObject(env, env.Meta):
-		return wire.Edit{At: inside(env.Meta), With: leading(env.Bytes(env.Meta), add)}, true
+		return wire.Edit{At: inside(env.Meta), With: leading(env.Bytes(env.Meta), members)}
 	case !env.Meta.Empty(): // null
-		return wire.Edit{At: env.Meta, With: meta}, true
-	case isObject(env, env.Params):
-		return wire.Edit{At: inside(env.Params), With: leading(env.Bytes(env.Params), wrap(`"_meta":`, meta, ``))}, true
-	case !env.Params.Empty(): // null
-		return wire.Edit{At: env.Params, With: wrap(`{"_meta":`, meta, `}`)}, true
+		return wire.Edit{At: env.Meta, With: meta}
+	case isObject(env, outer):
+		return wire.Edit{At: inside(outer), With: leading(env.Bytes(outer), wrap(`"_meta":`, meta, ``))}
+	case !outer.Empty(): // null
+		return wire.Edit{At: outer, With: wrap(`{"_meta":`, meta, `}`)}
 	}
 	after := wire.Span{Start: env.Method.End, End: env.Method.End}
-	return wire.Edit{At: after, With: wrap(`,"params":{"_meta":`, meta, `}`)}, true
+	return wire.Edit{At: after, With: wrap(`,"params":{"_meta":`, meta, `}`)}
+}
+
+// Bare adds to edits those that take out of a modern request what it says of its
+// sender, for a server that was told in initialize. The rest of its _meta stays.
+func Bare(edits []wire.Edit, env *wire.Envelope) []wire.Edit {
+	return env.Drop(edits, env.Meta, keyVersion, keyInfo, keyCaps, keyLogLevel)
 }
 
 func isObject(env *wire.Envelope, s wire.Span) bool { return !s.Empty() && env.Line[s.Start] == '{' }
@@ -97,10 +115,16 @@ func inside(s wire.Span) wire.Span { return wire.Span{Start: s.Start + 1, End: s
 
 // leading is members as they must be written to stand first in object.
 func leading(object, members []byte) []byte {
-	for range wire.Members(object) {
-		return wrap(``, members, `,`)
+	if isEmpty(object) {
+		return members
 	}
-	return members
+	return wrap(``, members, `,`)
+}
+
+// isEmpty reports whether the object has no members.
+func isEmpty(object []byte) bool {
+	rest := bytes.TrimLeft(object[1:], " \t\r\n")
+	return len(rest) > 0 && rest[0] == '}'
 }
 
 func wrap(before string, text []byte, after string) []byte {

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -161,5 +162,41 @@ func FuzzObject(f *testing.F) {
 		}
 		check(ReplaceMember(raw, key, []byte("7")), true)
 		check(DeleteMember(raw, key), false)
+	})
+}
+
+// FuzzDrop checks that the object loses the members dropped and nothing else,
+// and that an edit of any that stays goes with it.
+func FuzzDrop(f *testing.F) {
+	f.Add([]byte(`{"x":1, "a":2 ,"x":{},"b":[3]}`))
+	f.Add([]byte(`{"x":1,"x":2}`))
+	f.Add([]byte(`{ }`))
+	f.Fuzz(func(t *testing.T, object []byte) {
+		line := slices.Concat([]byte(`{"id":1,"result":`), object, []byte(`}`))
+		env, err := Scan(line)
+		if err != nil || env.Kind != Result || object[0] != '{' || string(env.Bytes(env.Result)) != string(object) {
+			return
+		}
+		edits := env.Drop(nil, env.Result, "x")
+		var want []string
+		for name, value := range Members(object) {
+			if key, _ := Text(object[name.Start:name.End]); key != "x" {
+				want = append(want, string(object[name.Start:name.End])+"=0")
+				edits = append(edits, Edit{At: Span{env.Result.Start + value.Start, env.Result.Start + value.End}, With: []byte("0")})
+			}
+		}
+		out := env.Append(nil, edits...)
+		after, err := Scan(out[:len(out)-1])
+		if err != nil {
+			t.Fatalf("%s became %s: %v", line, out, err)
+		}
+		var got []string
+		left := after.Bytes(after.Result)
+		for name, value := range Members(left) {
+			got = append(got, string(left[name.Start:name.End])+"="+string(left[value.Start:value.End]))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s became %s: got %v, want %v", line, out, got, want)
+		}
 	})
 }

@@ -23,6 +23,7 @@ const (
 	fieldLevel
 	fieldElicitationID
 	fieldRequestState
+	fieldInputResponses
 	fieldRef
 	fieldRefName
 	fieldRefURI
@@ -87,6 +88,7 @@ var (
 		{name: "level", folded: "level", field: fieldLevel, shape: textShape},
 		{name: "elicitationId", folded: "elicitationid", field: fieldElicitationID, shape: textShape},
 		{name: "requestState", folded: "requeststate", field: fieldRequestState, shape: textShape},
+		{name: "inputResponses", folded: "inputresponses", field: fieldInputResponses, shape: objectShape},
 		{name: "ref", folded: "ref", field: fieldRef, shape: objectShape, inside: refMembers},
 	}
 	refMembers = []member{
@@ -108,7 +110,7 @@ var (
 	}
 	resultMembers = []member{
 		{name: "_meta", folded: "_meta", field: fieldMeta, shape: objectShape, inside: metaMembers, null: true},
-		{name: "resultType", folded: "resulttype", field: fieldResultType, lax: true},
+		{name: "resultType", folded: "resulttype", field: fieldResultType, lax: true, null: true},
 	}
 )
 
@@ -200,6 +202,8 @@ func (e *Envelope) span(f field) *Span {
 		return &e.ElicitationID
 	case fieldRequestState:
 		return &e.RequestState
+	case fieldInputResponses:
+		return &e.InputResponses
 	case fieldRef:
 		return &e.Ref
 	case fieldRefName:

@@ -72,6 +72,15 @@ func is(raw []byte, text string) bool {
 	return decoded == text
 }
 
+func isAny(raw []byte, texts []string) bool {
+	for _, text := range texts {
+		if is(raw, text) {
+			return true
+		}
+	}
+	return false
+}
+
 // Members yields where the names (quotes included) and values of a raw JSON
 // object lie, in order. It ends early at what is not JSON.
 func Members(object []byte) iter.Seq2[Span, Span] {

@@ -10,10 +10,10 @@ type Edit struct {
 	With []byte
 }
 
-// Append appends the line, edits applied, and a newline to dst. Up to four edits
+// Append appends the line, edits applied, and a newline to dst. Up to eight edits
 // are sorted without allocating.
 func (e *Envelope) Append(dst []byte, edits ...Edit) []byte {
-	var few [4]Edit
+	var few [8]Edit
 	sorted := append(few[:0], edits...)
 	sortEdits(sorted)
 	from := 0
@@ -28,6 +28,35 @@ func (e *Envelope) Append(dst []byte, edits ...Edit) []byte {
 	}
 	dst = append(dst, e.Line[from:]...)
 	return append(dst, '\n')
+}
+
+// Drop adds to edits those that take the members called keys out of the object
+// at s, commas included. They meet no edit of what stays.
+func (e *Envelope) Drop(edits []Edit, s Span, keys ...string) []Edit {
+	object := e.Bytes(s)
+	add := func(from, to int) { edits = append(edits, Edit{At: Span{s.Start + from, s.Start + to}}) }
+	gone, kept := Span{}, 0 // members side by side that go; the end of the last that stays
+	for name, value := range Members(object) {
+		switch {
+		case isAny(object[name.Start:name.End], keys):
+			if gone.Empty() {
+				gone.Start = name.Start
+			}
+			gone.End = value.End
+			continue
+		case !gone.Empty():
+			add(gone.Start, name.Start)
+			gone = Span{}
+		}
+		kept = value.End
+	}
+	if !gone.Empty() && kept > 0 {
+		gone.Start = kept
+	}
+	if !gone.Empty() {
+		add(gone.Start, gone.End)
+	}
+	return edits
 }
 
 // sortEdits is an insertion sort: edits are few, and slices.SortFunc would move

@@ -74,3 +74,35 @@ func TestInsertMembers(t *testing.T) {
 		})
 	}
 }
+
+func TestDrop(t *testing.T) {
+	tests := []struct{ name, in, want string }{
+		{"the first", `{"x":1, "a":2}`, `{"a":2}`},
+		{"the last", `{"a":1 , "x":2 }`, `{"a":1 }`},
+		{"the only one", `{ "x":1 }`, `{  }`},
+		{"one in the middle", `{"a":1, "x":2 , "b":3}`, `{"a":1, "b":3}`},
+		{"several side by side", `{"x":1,"y":[2],"a":3,"y":4,"x":{}}`, `{"a":3}`},
+		{"by turns", `{"x":1,"a":2,"x":3,"b":4,"x":5}`, `{"a":2,"b":4}`},
+		{"all there are", `{"x":1, "y":2}`, `{}`},
+		{"one by another spelling", `{"\u0078":1,"X":2}`, `{"X":2}`},
+		{"none", `{"a":1}`, `{"a":1}`},
+		{"none of an empty object", `{ }`, `{ }`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			line := []byte(`{"result":` + tt.in + `,"id":1}`)
+			env, err := Scan(line)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := string(env.Append(nil, env.Drop(nil, env.Result, "x", "y")...))
+			if want := `{"result":` + tt.want + `,"id":1}` + "\n"; got != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
+		})
+	}
+	env := Envelope{Line: []byte(`{}`)}
+	if got := env.Drop(nil, Span{}, "x"); got != nil {
+		t.Errorf("of an absent object: got %v", got)
+	}
+}

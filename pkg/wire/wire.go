@@ -24,8 +24,8 @@ func (s Span) Empty() bool { return s.Start == s.End }
 
 // Envelope says where the members a multiplexer looks at lie in Line. Values
 // include quotes and braces, as sent. Absent members have an empty Span, and so
-// have members that are null, but for Params and Meta: there a null is kept, so
-// that whoever adds to them replaces it.
+// have members that are null, but for Params, Meta and ResultType: there a null
+// is kept, so that whoever adds to them replaces it.
 type Envelope struct {
 	Line   []byte // without the line end
 	Kind   Kind
@@ -35,20 +35,21 @@ type Envelope struct {
 	Result Span
 	Error  Span
 
-	Meta          Span // params._meta, or result._meta of a Result
-	Name          Span // params.name
-	URI           Span // params.uri
-	Cursor        Span // params.cursor
-	RequestID     Span // params.requestId       (notifications/cancelled)
-	Token         Span // params.progressToken   (notifications/progress)
-	TaskID        Span // params.taskId
-	Task          Span // params.task            (a request to be run as a task)
-	Level         Span // params.level           (logging/setLevel, notifications/message)
-	ElicitationID Span // params.elicitationId   (notifications/elicitation/complete)
-	RequestState  Span // params.requestState    (the retry of an input_required)
-	Ref           Span // params.ref             (completion/complete)
-	RefName       Span // params.ref.name
-	RefURI        Span // params.ref.uri
+	Meta           Span // params._meta, or result._meta of a Result
+	Name           Span // params.name
+	URI            Span // params.uri
+	Cursor         Span // params.cursor
+	RequestID      Span // params.requestId       (notifications/cancelled)
+	Token          Span // params.progressToken   (notifications/progress)
+	TaskID         Span // params.taskId
+	Task           Span // params.task            (a request to be run as a task)
+	Level          Span // params.level           (logging/setLevel, notifications/message)
+	ElicitationID  Span // params.elicitationId   (notifications/elicitation/complete)
+	RequestState   Span // params.requestState    (the retry of an input_required)
+	InputResponses Span // params.inputResponses (the same)
+	Ref            Span // params.ref             (completion/complete)
+	RefName        Span // params.ref.name
+	RefURI         Span // params.ref.uri
 
 	ProgressToken      Span // _meta.progressToken
 	ProtocolVersion    Span // _meta["io.modelcontextprotocol/protocolVersion"]
