@@ -79,6 +79,13 @@ func (c *call) alive(now time.Time) {
 	}
 }
 
+// InFlight is how many requests of the port the server has not answered.
+func (p *Port) InFlight() int {
+	p.m.mu.Lock()
+	defer p.m.mu.Unlock()
+	return len(p.calls)
+}
+
 // take takes a call out of the table; nil when it is no longer there.
 func (m *Mux) take(id uint64) *call {
 	m.mu.Lock()

@@ -36,6 +36,7 @@ type Conn struct {
 	once        sync.Once
 
 	open  atomic.Int64 // requests read and not yet answered
+	sent  atomic.Int64 // of those, on their way to a server or from it
 	asked atomic.Int64 // of our own requests to the host
 
 	drain     chan struct{} // closed by Drain
@@ -46,6 +47,9 @@ type Conn struct {
 	host      hostFacts
 	spot      *spot // where the session stands; nil until first known
 	queue     []*item
+	queued    int                // bytes in queue
+	elsewhere time.Duration      // see waitedElsewhere
+	freed     chan struct{}      // closed when a call ends, while somebody waits for that
 	busy      bool               // a goroutine works through queue
 	waiting   map[string]*item   // queued or being placed, by canonical id
 	asks      map[string]pending // by our id

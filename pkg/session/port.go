@@ -32,6 +32,7 @@ func (c *Conn) enter(m *mux.Mux, stay bool) *port {
 		c.ports[m] = p
 	}
 	p.inFlight++
+	c.sent.Add(1)
 	var left *port
 	if stay && c.current != p {
 		left = c.depart()
@@ -61,6 +62,11 @@ func (c *Conn) depart() *port {
 func (c *Conn) leave(p *port) {
 	c.mu.Lock()
 	p.inFlight--
+	c.sent.Add(-1)
+	if c.freed != nil {
+		close(c.freed)
+		c.freed = nil
+	}
 	gone := p.inFlight == 0 && p != c.current && c.ports[p.on] == p
 	if gone {
 		delete(c.ports, p.on)
@@ -98,6 +104,10 @@ func (c *Conn) cancelled(m *message) (queued bool) {
 	c.mu.Unlock()
 	if it != nil {
 		it.cancel()
+		if c.withdraw(it) {
+			c.forgotten(id)
+			c.done(it.mark)
+		}
 		return false
 	}
 	if c.cancelSent(&m.Envelope) {

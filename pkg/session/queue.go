@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/dezren39/mcpx/pkg/wire"
@@ -14,6 +15,9 @@ type item struct {
 	id      string // canonical; "" for what is not a request
 	ctx     context.Context
 	cancel  context.CancelFunc
+
+	at        time.Time     // it came
+	elsewhere time.Duration // the connection's, then
 }
 
 // start runs f in a goroutine of the connection's; false when it is closed. Needs
@@ -36,8 +40,8 @@ func (c *Conn) enqueue(m *message, force bool) bool {
 		c.mu.Unlock()
 		return false
 	}
-	it := c.newItem(m)
-	if it != nil {
+	it, err := c.newItem(m)
+	if err == nil {
 		c.queue = append(c.queue, it)
 		if !c.busy {
 			c.busy = true
@@ -45,8 +49,8 @@ func (c *Conn) enqueue(m *message, force bool) bool {
 		}
 	}
 	c.mu.Unlock()
-	if it == nil {
-		c.twice(m)
+	if err != nil {
+		c.turnAway(m, err)
 	}
 	return true
 }
@@ -55,20 +59,31 @@ func (c *Conn) enqueue(m *message, force bool) bool {
 // has to wait, so a goroutine takes over.
 func (c *Conn) requeue(m *message) {
 	c.mu.Lock()
-	it := c.newItem(m)
-	if it != nil {
+	it, err := c.newItem(m)
+	if err == nil {
 		c.queue = append([]*item{it}, c.queue...)
 	}
 	c.start(c.work)
 	c.mu.Unlock()
-	if it == nil {
-		c.twice(m)
+	if err != nil {
+		c.turnAway(m, err)
 	}
 }
 
-// twice answers a request whose id an earlier one still has.
-func (c *Conn) twice(m *message) {
-	c.send(wire.AppendError(nil, m.Bytes(m.ID), wire.CodeInvalid, "this id is in use by an earlier request", nil))
+// errTwice is a request whose id an earlier one still has.
+var errTwice = errors.New("this id is in use by an earlier request")
+
+// turnAway answers a message that cannot wait. A notification has no answer.
+func (c *Conn) turnAway(m *message, err error) {
+	switch {
+	case m.Kind != wire.Request:
+		c.dealt(m.mark)
+		return
+	case errors.Is(err, errTwice):
+		c.send(wire.AppendError(nil, m.Bytes(m.ID), wire.CodeInvalid, err.Error(), nil))
+	default:
+		c.failed(&m.Envelope, err)
+	}
 	c.done(m.mark)
 }
 
@@ -83,18 +98,25 @@ func (c *Conn) next() {
 	c.start(c.work)
 }
 
-// newItem needs c.mu. nil: an earlier request under this id still waits.
-func (c *Conn) newItem(m *message) *item {
-	it := &item{message: m.clone()}
+// newItem needs c.mu. An error says why m cannot wait.
+func (c *Conn) newItem(m *message) (*item, error) {
+	id := ""
 	if m.Kind == wire.Request {
-		it.id, _ = wire.CanonicalID(m.Bytes(m.ID))
-		if _, twice := c.waiting[it.id]; twice {
-			return nil
+		id, _ = wire.CanonicalID(m.Bytes(m.ID))
+		if _, twice := c.waiting[id]; twice {
+			return nil, errTwice
 		}
-		c.waiting[it.id] = it
 	}
+	if c.queued > 0 && c.queued+m.size() > maxWaiting { // the first may have any size
+		return nil, &crowded{server: c.o.Hello.Server}
+	}
+	it := &item{message: m.clone(), id: id, at: time.Now(), elsewhere: c.elsewhere}
+	if m.Kind == wire.Request {
+		c.waiting[id] = it
+	}
+	c.queued += it.size()
 	it.ctx, it.cancel = context.WithCancel(c.life)
-	return it
+	return it, nil
 }
 
 // work places what waits, in order, until nothing does or the connection ends.
@@ -108,6 +130,7 @@ func (c *Conn) work() {
 		}
 		it := c.queue[0]
 		c.queue = c.queue[1:]
+		c.queued -= it.size()
 		c.mu.Unlock()
 		c.turn(it)
 		it.cancel()

@@ -3,6 +3,7 @@ package session
 import (
 	"bytes"
 	"errors"
+	"time"
 
 	"github.com/dezren39/mcpx/pkg/mux"
 	"github.com/dezren39/mcpx/pkg/pool"
@@ -97,7 +98,7 @@ func (c *Conn) forward(m *message) {
 
 // warm sends a request without waiting for anything; false when it would have to.
 func (c *Conn) warm(m *message) bool {
-	if !c.ready() || c.unmet() != nil {
+	if !c.ready() || c.unmet() != nil || c.full() {
 		return false
 	}
 	old, facts := c.known(&m.Envelope)
@@ -115,8 +116,13 @@ func (c *Conn) warm(m *message) bool {
 	return c.submit(m, s, lease, false)
 }
 
-// acquire finds out where the request belongs and leases an instance there.
+// acquire waits until the request may go, finds out where it belongs and leases
+// an instance there.
 func (c *Conn) acquire(it *item) (*pool.Lease, *spot, error) {
+	if err := c.awaitRoom(it); err != nil {
+		return nil, nil, err
+	}
+	defer c.waitedElsewhere(time.Now())
 	s, err := c.where(it.ctx, &it.Envelope)
 	if err != nil {
 		return nil, nil, err

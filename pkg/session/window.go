@@ -1,0 +1,127 @@
+package session
+
+import (
+	"fmt"
+	"time"
+)
+
+// What one connection may have under way (threat T35). The unit is the connection
+// and not the session: it is to one server, so that a session's calls of a slow
+// server hold back none of another's, and it is a fact, where a session's id is
+// what somebody says.
+const (
+	maxInFlight  = 64      // calls that servers have
+	maxWaiting   = 8 << 20 // bytes of messages behind them
+	perMessage   = 256     // bytes that each of those counts for, beside its line
+	usualTimeout = time.Minute
+)
+
+// crowded is a request that does not fit beside the connection's others.
+type crowded struct {
+	server string
+	waited time.Duration // 0: for maxWaiting, else behind maxInFlight
+}
+
+func (e *crowded) Error() string {
+	if e.waited == 0 {
+		return fmt.Sprintf("server %q: %d MiB of this connection's requests are waiting, which is the most that may", e.server, maxWaiting>>20)
+	}
+	return fmt.Sprintf("server %q: %d calls of this connection are in flight, which is the most there may be, and this one waited %s behind them", e.server, maxInFlight, e.waited)
+}
+
+// Hint says how to do with less.
+func (e *crowded) Hint() string {
+	if e.waited == 0 {
+		return "wait for answers before you send more"
+	}
+	return fmt.Sprintf(`send fewer calls at once, or let them wait for longer: raise "startTimeout" in the "mcpx" block of %q`, e.server)
+}
+
+// full reports whether servers have as many calls as they may. A call whose
+// answer is on its way to the host is none of those: the host may send the next
+// one before the last is cleared away.
+func (c *Conn) full() bool {
+	if c.sent.Load() < maxInFlight {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.inFlight() >= maxInFlight
+}
+
+// inFlight needs c.mu.
+func (c *Conn) inFlight() (n int) {
+	for _, p := range c.ports {
+		n += p.InFlight()
+	}
+	return n
+}
+
+// awaitRoom holds a request back until servers have fewer calls than they may,
+// at most for startTimeout: then it returns what the host is told.
+func (c *Conn) awaitRoom(it *item) error {
+	for c.full() {
+		c.mu.Lock()
+		if c.inFlight() < maxInFlight {
+			c.mu.Unlock()
+			return nil
+		}
+		freed := c.freed
+		if freed == nil {
+			freed = make(chan struct{})
+			c.freed = freed
+		}
+		patience := c.patience()
+		left := patience - (time.Since(it.at) - (c.elsewhere - it.elsewhere))
+		c.mu.Unlock()
+		if left <= 0 {
+			return &crowded{c.o.Hello.Server, patience}
+		}
+		t := time.NewTimer(left)
+		select {
+		case <-freed:
+		case <-t.C:
+		case <-it.ctx.Done():
+		}
+		t.Stop()
+		if err := it.ctx.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// size is what a message counts for while it waits.
+func (m *message) size() int { return perMessage + len(m.Line) }
+
+// patience is how long a request waits for room. Needs c.mu.
+func (c *Conn) patience() time.Duration {
+	if c.spot == nil || c.spot.verdict.server == nil {
+		return usualTimeout
+	}
+	return c.spot.verdict.server.StartTimeout
+}
+
+// waitedElsewhere counts the time that those in the queue spend behind what is
+// no matter of how many calls there are: a start, a question to the host.
+func (c *Conn) waitedElsewhere(since time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.elsewhere += time.Since(since)
+}
+
+// withdraw takes a request that waits out of the queue; false when its turn has
+// come, and whoever places it will see that it is cancelled.
+func (c *Conn) withdraw(it *item) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, o := range c.queue {
+		if o == it {
+			c.queue = append(c.queue[:i:i], c.queue[i+1:]...)
+			c.queued -= it.size()
+			delete(c.waiting, it.id)
+			return true
+		}
+	}
+	return false
+}
