@@ -2,6 +2,7 @@ package stdio
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -42,10 +43,17 @@ const kept = 4 << 10
 
 func (e *TooLong) Error() string { return fmt.Sprintf("line too long: %d bytes", e.Size) }
 
+// ErrEndless is what a stream ends with after a line of more than so many times
+// the cap: its writer will not come to an end, and whoever waits for what is to
+// follow would wait for ever.
+var ErrEndless = errors.New("a line without end")
+
+const hopeless = 16
+
 // Next returns the next line without its end, valid until the next call. An
 // unterminated last line counts. A line over the cap is swallowed and returned
 // as a *TooLong error, after which reading goes on: it costs only itself
-// (report H1). Any other error is the stream's, io.EOF at its end.
+// (report H1). Any other error is the stream's, io.EOF at its end, or ErrEndless.
 func (r *Reader) Next() ([]byte, error) {
 	r.shrink()
 	for {
@@ -151,9 +159,12 @@ func (r *Reader) swallow() error {
 		}
 		long.Add(chunk)
 		r.take(len(chunk))
-		if n >= 0 {
+		switch {
+		case n >= 0:
 			r.take(1)
-			break
+			return long
+		case long.Size > hopeless*int64(r.max):
+			r.err = ErrEndless
 		}
 	}
 	return long

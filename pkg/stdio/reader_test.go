@@ -109,6 +109,26 @@ func TestReaderEndsWithTheStreamsError(t *testing.T) {
 	}
 }
 
+func TestReaderGivesUpOnALineWithoutEnd(t *testing.T) {
+	const max = usual + 1
+	long := strings.Repeat("x", hopeless*max)
+	for _, tt := range []struct {
+		name, stream string
+		want         int // lines
+		err          error
+	}{
+		{"one that ends in time costs only itself", long + "\nb\n", 2, io.EOF},
+		{"one that does not ends the stream", long + "x" + strings.Repeat("x", usual) + "\nb\n", 1, ErrEndless},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := read(t, NewReader(strings.NewReader(tt.stream), max))
+			if len(got) != tt.want || err != tt.err {
+				t.Errorf("got %d lines and %v, want %d and %v", len(got), err, tt.want, tt.err)
+			}
+		})
+	}
+}
+
 func TestReaderGivesUpOnAReaderThatReadsNothing(t *testing.T) {
 	_, err := NewReader(idle{}, 0).Next()
 	if err != io.ErrNoProgress {

@@ -62,3 +62,22 @@ func TestAServerThatClosesItsStdinIsDone(t *testing.T) {
 	}
 	<-end
 }
+
+// A server in a line that has no end answers nobody any more: who waits for that
+// line is told, and the server is ended (threat T34).
+func TestServeGivesUpOnALineWithoutEnd(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "fake", "-endless-line")
+	s.options.Child.Grace = 100 * time.Millisecond
+	c := s.mustDial(t)
+	lines, end := serving(t, c)
+	got := exchange(t, c, lines, call("7", "echo", "{}"))
+	if !strings.Contains(got, `"id":7,"error"`) || !strings.Contains(got, "over the limit") {
+		t.Errorf("the call was answered %s", got)
+	}
+	const want = `server "srv": wrote a line without end`
+	if err := <-end; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	<-c.proc.Done()
+}

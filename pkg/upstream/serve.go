@@ -28,7 +28,7 @@ func (c *Conn) Serve(handle func(*wire.Envelope)) error {
 		} else if long, ok := errors.AsType[*stdio.TooLong](err); ok {
 			c.desk.TooLong(long, take)
 		} else {
-			return c.ended()
+			return c.ended(err)
 		}
 	}
 }
@@ -47,15 +47,20 @@ func (c *Conn) lateProbe(env *wire.Envelope) bool {
 
 // ended makes the failure of a server that was open. The process and its stdout
 // need not end together (hosts §5): one that lives on is stopped.
-func (c *Conn) ended() error {
+func (c *Conn) ended(why error) error {
 	c.end()
-	c.awaitExit()
+	if why != stdio.ErrEndless { // one that writes on is not about to exit
+		c.awaitExit()
+	}
 	f := &Failure{Server: c.plan.Server, Msg: "exited", Exit: c.proc.Exit(), Stderr: c.proc.StderrTail()}
 	switch {
 	case c.stopping.Load():
 		f = &Failure{Server: c.plan.Server, Msg: "was stopped", Stopped: true} // its last words are not why
 	case f.Exit == "":
 		f.Msg = "closed its stdout"
+		if why == stdio.ErrEndless {
+			f.Msg = "wrote " + why.Error()
+		}
 		c.hangUp()
 	}
 	c.mu.Lock()
