@@ -233,6 +233,9 @@ func Text(m Message) string {
 	return text
 }
 
+// Ended is closed when the connect process has closed its stdout.
+func (h *Host) Ended() <-chan struct{} { return h.closed }
+
 // PID is the connect process.
 func (h *Host) PID() int { return h.cmd.Process.Pid }
 
