@@ -14,7 +14,6 @@ const greeting = "héllo 😀"
 
 // meet calls into the fault, calls another server meanwhile, and calls again.
 func (f fault) meet(r *rig.Rig, server, dir string) {
-	r.T.Helper()
 	at := r.Home // the handshake is answered without the server there
 	if strings.Contains(f.block, "cwd") {
 		at = dir
@@ -23,7 +22,7 @@ func (f fault) meet(r *rig.Rig, server, dir string) {
 		open(r, at, server, "--session", server+" first").Call("echo", map[string]string{"text": greeting})
 	}
 	h, other := open(r, at, server, "--session", server), open(r, r.Home, "good", "--session", server)
-	heard := f.listen(r, h)
+	f.listen(r, h)
 	tool, args := f.tool, f.args
 	if tool == "" {
 		tool = "echo"
@@ -51,7 +50,6 @@ func (f fault) meet(r *rig.Rig, server, dir string) {
 	if h.Close() != 0 {
 		r.T.Errorf("connect ended badly: %s", h.Stderr())
 	}
-	<-heard
 }
 
 // judge compares the answer with what the fault calls for.
@@ -131,8 +129,12 @@ func (f fault) again(r *rig.Rig, h *rig.Host, server string) {
 
 // listen looks at what the host gets beside its answers, until it has ended:
 // nothing for which there is no reason, and not more of it than a host can bear.
-func (f fault) listen(r *rig.Rig, h *rig.Host) (heard <-chan struct{}) {
+func (f fault) listen(r *rig.Rig, h *rig.Host) {
 	done := make(chan struct{})
+	r.T.Cleanup(func() {
+		h.Close()
+		<-done
+	})
 	judge := func(n int, m rig.Message) {
 		known := strings.HasSuffix(m.Method, "/list_changed") || m.Method != "" && strings.Contains(f.flags, "-storm "+m.Method)
 		if bearable := n < 1000 || m.Method == "notifications/unknown"; known && bearable {
@@ -154,5 +156,4 @@ func (f fault) listen(r *rig.Rig, h *rig.Host) (heard <-chan struct{}) {
 			}
 		}
 	}()
-	return done
 }

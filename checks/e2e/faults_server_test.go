@@ -98,14 +98,15 @@ var faults = []fault{
 	{flags: "-name big", tool: "big", args: `{"mib": 65}`, err: "over the limit of 67108864"},
 	{flags: "-reuse-ids", tool: "roots", text: "-32601"},
 	{flags: "-progress-late", status: dropping},
-	{flags: "-ask x/unknown -ask-cancel 1m", tool: "ask", text: "-32601"},
+	{flags: "-ask sampling/createMessage -ask-cancel 1m", tool: "ask", text: "-32601"},
 	{flags: "-storm notifications/progress", tool: "storm", args: `{"ms": 1000}`, text: "stormed", hangs: true, status: dropping},
 	{flags: "-storm notifications/message", tool: "storm", args: `{"ms": 1000}`, text: "stormed", hangs: true, status: dropping},
 	{flags: "-storm notifications/tools/list_changed", tool: "storm", args: `{"ms": 1000}`, text: "stormed", hangs: true},
 	{flags: "-storm notifications/unknown", tool: "storm", args: `{"ms": 1000}`, text: "stormed", hangs: true},
 	{flags: "-storm notifications/cancelled", tool: "storm", args: `{"ms": 1000}`, text: "stormed", hangs: true},
 	{flags: "-storm ping", tool: "storm", args: `{"ms": 1000}`, text: "stormed", hangs: true},
-	{flags: "-storm sampling/unknown", tool: "storm", args: `{"ms": 1000}`, text: "stormed", hangs: true},
+	{flags: "-storm vendor/question", tool: "storm", args: `{"ms": 1000}`, text: "stormed", hangs: true},
+	{flags: "-storm sampling/createMessage", tool: "storm", args: `{"ms": 1000}`, text: "stormed", hangs: true},
 
 	// Listing.
 	{flags: "-list-storm 5000"},

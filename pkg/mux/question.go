@@ -11,6 +11,9 @@ import (
 // at it.
 const questionLife = 10 * time.Minute
 
+// maxQuestions is how many a server may have open: more is a storm (threat T34).
+const maxQuestions = 100
+
 // codeURLElicitation is the error by which a server of 2025-11-25 asks for an
 // address to be opened before a call is made again.
 const codeURLElicitation = -32042
@@ -49,6 +52,9 @@ func (m *Mux) ask(q *Question, env *wire.Envelope, method string) *Error {
 	defer m.mu.Unlock()
 	if m.questions[q.key] != nil {
 		return m.invalid("a request with this id is in flight")
+	}
+	if len(m.questions) == maxQuestions {
+		return m.internal("%d requests of this server are unanswered, and that is the limit", maxQuestions)
 	}
 	port, err := m.concerned(m.askableLocked(), method)
 	if err != nil {
