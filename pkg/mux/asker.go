@@ -20,6 +20,7 @@ type askable struct {
 	asking   Asking
 	attached []*Port // every session here
 	calling  []*Port // those with a call in flight
+	related  *Port   // the owner of the task that it names
 	ghosts   []ghost
 }
 
@@ -51,6 +52,9 @@ const (
 func decideAsk(a askable, method string) (*Port, askVerdict) {
 	if offered := method == "sampling/createMessage" || method == "elicitation/create"; offered && a.asking == AskNobody {
 		return nil, notOffered
+	}
+	if a.related != nil {
+		return a.related, asked
 	}
 	if len(a.calling) > 1 {
 		return nil, ambiguous

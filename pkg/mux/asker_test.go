@@ -23,6 +23,8 @@ func TestDecideAsk(t *testing.T) {
 		{"nobody is there", askable{asking: AskOwner, attached: none}, sampling, nil, notOffered},
 		{"another's given up call", askable{asking: AskCaller, attached: both, calling: []*Port{a}, ghosts: []ghost{{port: b}}}, sampling, nil, ambiguous},
 		{"its own given up call", askable{asking: AskCaller, attached: both, calling: []*Port{a}, ghosts: []ghost{{port: a}}}, sampling, a, asked},
+		{"the owner of the task it names", askable{asking: AskCaller, attached: both, calling: both, related: b}, sampling, b, asked},
+		{"which offers nothing more than asking does", askable{attached: both, related: b}, sampling, nil, notOffered},
 		{"a given up call on a session's own", askable{asking: AskOwner, attached: both, calling: []*Port{a}, ghosts: []ghost{{port: b}}}, sampling, a, asked},
 	}
 	for _, tt := range tests {

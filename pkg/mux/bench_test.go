@@ -130,7 +130,7 @@ func BenchmarkMux(b *testing.B) {
 			conn := newPipeConn(b)
 			m := New(conn, Options{Server: "srv"})
 			w := make(waiter)
-			p := m.Attach(w)
+			p := m.Attach(w, "")
 			b.ReportAllocs()
 			for b.Loop() {
 				roundTrip(b, p, w, line)
@@ -146,7 +146,7 @@ func BenchmarkMux(b *testing.B) {
 			b.ReportAllocs()
 			b.RunParallel(func(pb *testing.PB) {
 				w := make(waiter)
-				p := m.Attach(w)
+				p := m.Attach(w, "")
 				for pb.Next() {
 					roundTrip(b, p, w, line)
 				}
@@ -164,7 +164,7 @@ func TestACallAllocatesLittle(t *testing.T) {
 	conn := newPipeConn(t)
 	m := New(conn, Options{Server: "srv"})
 	w := make(waiter)
-	p := m.Attach(w)
+	p := m.Attach(w, "")
 	line := benchCall(64)
 	allocs := testing.AllocsPerRun(2000, func() { roundTrip(t, p, w, line) })
 	conn.stop()

@@ -51,6 +51,12 @@ func (m *Mux) invalid(msg string) *Error {
 	return &Error{Code: wire.CodeInvalid, Msg: msg, Reason: msg, Server: m.server}
 }
 
+// unknownTask is a task that the session has not begun: to it there is none.
+func (m *Mux) unknownTask(id string) *Error {
+	msg := fmt.Sprintf("unknown task %q", id)
+	return &Error{Code: wire.CodeInvalidParams, Msg: msg, Reason: msg, Server: m.server}
+}
+
 // exited is what calls get when the upstream has ended for the reason err.
 func (m *Mux) exited(err error) *Error {
 	e := m.internal("child exited")

@@ -28,7 +28,7 @@ func FuzzMux(f *testing.F) {
 		}
 		m := New(conn, Options{Server: "srv"})
 		h := &host{}
-		h.port = m.Attach(h)
+		h.port = m.Attach(h, "")
 		if env, err := wire.Scan(fromHost); err == nil {
 			switch env.Kind {
 			case wire.Request:

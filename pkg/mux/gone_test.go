@@ -37,7 +37,7 @@ func TestRequestTellsThatNothingWasSent(t *testing.T) {
 				conn := refusingConn{newMemConn(), tt.refuse}
 				m := New(conn, Options{Server: "srv"})
 				h := &host{}
-				h.port = m.Attach(h)
+				h.port = m.Attach(h, "")
 				if tt.ended {
 					conn.die(&upstream.Failure{Server: "srv", Msg: "exited"})
 					<-m.Done()

@@ -43,14 +43,15 @@ func (m *Mux) response(env *wire.Envelope) {
 		}
 	}
 	m.mu.Unlock()
-	if env.Kind == wire.Error && c.port != nil {
-		m.elicited(env, c.port)
-	}
 	if c.answer != nil {
 		c.answer <- m.replyOf(env)
 	} else {
+		if env.Kind == wire.Error {
+			m.elicited(env, c.port)
+		}
+		edit := m.answeredTask(c, env)
 		line := m.line()
-		*line = env.Append(*line, wire.Edit{At: env.ID, With: c.hostID})
+		*line = env.Append(*line, wire.Edit{At: env.ID, With: c.hostID}, edit)
 		c.port.peer.Response(c.method, *line)
 		m.give(line)
 	}
@@ -75,35 +76,29 @@ func (m *Mux) notification(env *wire.Envelope) {
 		m.takenBack(env)
 	case "notifications/elicitation/complete":
 		m.elicitationDone(env, method)
+	case "notifications/tasks/status", "notifications/tasks":
+		m.taskNews(env, method)
 	default:
 		m.unknown(env, method)
 	}
 }
 
 // progress goes to the caller that asked for it, under its own token, while the
-// call is in flight and never after (W3, report E4).
+// call is in flight, or its task is not over, and never after (W3, report E4).
 func (m *Mux) progress(env *wire.Envelope, method string) {
 	id, _ := wire.Uint(env.Bytes(env.Token))
 	now := time.Now()
 	line := m.line()
 	defer m.give(line)
 	m.mu.Lock()
-	c := m.calls[id]
-	if c == nil || c.port == nil || len(c.token) == 0 {
-		m.stats.Dropped++
-		m.mu.Unlock()
-		return
+	p, token := m.progressLocked(id, now)
+	if p != nil {
+		*line = env.Append(*line, wire.Edit{At: env.Token, With: token})
 	}
-	c.alive(now)
-	if !c.progress.allows(progressPerSecond, now) {
-		m.stats.Dropped++
-		m.mu.Unlock()
-		return
-	}
-	peer := c.port.peer
-	*line = env.Append(*line, wire.Edit{At: env.Token, With: c.token})
 	m.mu.Unlock()
-	peer.Notification(method, *line)
+	if p != nil {
+		p.peer.Notification(method, *line)
+	}
 }
 
 // fanOut passes a notification on as it is, to the ports that choose finds with

@@ -82,7 +82,7 @@ func endOnce(t *testing.T, seed uint64) {
 // live is one session's life.
 func live(t *testing.T, m *Mux, random *rand.Rand) *tally {
 	s := &tally{by: map[string]*counter{}}
-	port := m.Attach(s)
+	port := m.Attach(s, "")
 	for i := range 200 {
 		id := fmt.Sprint(i)
 		c := s.of(id)

@@ -68,6 +68,7 @@ type Mux struct {
 	questions map[string]*Question // the server's, by canonical id
 	ghosts    []ghost              // calls given up and not answered, oldest first
 	elicits   elicits
+	tasks     tasks
 	failed    *Error // set when the upstream has ended
 	err       error
 	stats     Stats

@@ -18,6 +18,7 @@ type Port struct {
 	send sync.Mutex // orders what the port writes; taken before Mux.mu
 
 	// Guarded by Mux.mu.
+	owner     string
 	calls     map[string]*call // by canonical id
 	questions int              // of the server's that the host has not answered
 	level     level            // of logging/setLevel, 0 when never set
@@ -26,9 +27,10 @@ type Port struct {
 	extra     era.Extra // meta, as it is put into requests to a modern server
 }
 
-// Attach gives peer a place; it holds no lease.
-func (m *Mux) Attach(peer Peer) *Port {
-	p := &Port{m: m, peer: peer, calls: map[string]*call{}, meta: m.hs.Meta, extra: m.extra}
+// Attach gives peer a place; it holds no lease. owner is the session, to which
+// tasks belong beyond a connection.
+func (m *Mux) Attach(peer Peer, owner string) *Port {
+	p := &Port{m: m, peer: peer, owner: owner, calls: map[string]*call{}, meta: m.hs.Meta, extra: m.extra}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.ports = append(m.ports, p)
@@ -49,6 +51,16 @@ type CallOptions struct {
 	Timeout time.Duration // inactivity; progress resets it; 0 = none
 	Max     time.Duration // in all, whatever its progress (threat T34); 0 = none
 	Done    func()        // called once, when nothing of the call is left: a lease's Release
+
+	// Lease holds the instance for a task that the call begins; nil when nobody
+	// would take it away. It is asked before Done.
+	Lease Lease
+}
+
+// Lease is what keeps an instance; *pool.Lease is one.
+type Lease interface {
+	// Keep holds the instance until release.
+	Keep() (release func())
 }
 
 // Request forwards env. Exactly one Response follows, unless it is cancelled
@@ -62,7 +74,7 @@ func (p *Port) Request(env *wire.Envelope, o CallOptions) error {
 		return m.invalid("the id is neither a string nor an integer")
 	}
 	c := m.entry(env, key, methodOf(env))
-	c.port, c.timeout, c.max, c.done = p, o.Timeout, o.Max, o.Done
+	c.port, c.timeout, c.max, c.done, c.lease = p, o.Timeout, o.Max, o.Done, o.Lease
 	p.send.Lock()
 	defer p.send.Unlock()
 	edit, forward, err := p.prepare(c, env)
@@ -195,7 +207,10 @@ func (p *Port) leave() []*call {
 	m := p.m
 	p.send.Lock()
 	defer p.send.Unlock()
-	calls, open, lines := p.detach()
+	calls, open, released, lines := p.detach()
+	for _, release := range released {
+		release()
+	}
 	for _, c := range calls {
 		m.giveUp(c.id, "the session has ended")
 	}
@@ -206,12 +221,12 @@ func (p *Port) leave() []*call {
 	return calls
 }
 
-func (p *Port) detach() (calls []*call, open []*Question, lines []byte) {
+func (p *Port) detach() (calls []*call, open []*Question, released []func(), lines []byte) {
 	m := p.m
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if p.detached {
-		return nil, nil, nil
+		return nil, nil, nil, nil
 	}
 	p.detached = true
 	for _, c := range p.calls {
@@ -225,5 +240,5 @@ func (p *Port) detach() (calls []*call, open []*Question, lines []byte) {
 	open = m.questionsLocked(func(q *Question) bool { return q.port == p })
 	m.elicits.forget(p)
 	m.ports = slices.DeleteFunc(m.ports, func(q *Port) bool { return q == p })
-	return calls, open, append(m.unsubscribeAllLocked(p), m.relaxLevelLocked()...)
+	return calls, open, m.leaveTasksLocked(p), append(m.unsubscribeAllLocked(p), m.relaxLevelLocked()...)
 }

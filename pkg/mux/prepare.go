@@ -16,6 +16,13 @@ func (p *Port) prepare(c *call, env *wire.Envelope) (edit wire.Edit, forward boo
 		return edit, false, nil
 	case "initialize", "server/discover":
 		return edit, false, p.m.invalid(c.method + " is not forwarded: the server has had its handshake")
+	case "tasks/get", "tasks/result", "tasks/cancel", "tasks/update":
+		if c.taskID = env.Text(env.TaskID); !p.m.owns(p, c.taskID) {
+			return edit, false, p.m.unknownTask(c.taskID)
+		}
+		if c.method == "tasks/result" {
+			c.timeout = 0 // it waits for the task, which says itself how it is
+		}
 	case "resources/subscribe":
 		p.subscribe(c, env.Text(env.URI))
 	case "resources/unsubscribe":

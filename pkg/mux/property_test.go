@@ -25,7 +25,7 @@ func TestSessionsNeverMeet(t *testing.T) {
 	var wg sync.WaitGroup
 	for n := range ports {
 		h := &careful{t: t, name: n, owed: map[string]owed{}, settled: make(chan struct{}, 1)}
-		h.port = m.Attach(h)
+		h.port = m.Attach(h, "")
 		wg.Go(func() {
 			defer h.port.Detach()
 			for round := range rounds + 1 {

@@ -56,7 +56,7 @@ func (m *Mux) ask(q *Question, env *wire.Envelope, method string) *Error {
 	if len(m.questions) == maxQuestions {
 		return m.internal("%d requests of this server are unanswered, and that is the limit", maxQuestions)
 	}
-	port, err := m.concerned(m.askableLocked(), method)
+	port, err := m.concerned(m.askableLocked(env), method)
 	if err != nil {
 		m.stats.Refused++
 		return err
@@ -72,7 +72,7 @@ func (m *Mux) ask(q *Question, env *wire.Envelope, method string) *Error {
 }
 
 // askableLocked is what is known of who may be meant by a question.
-func (m *Mux) askableLocked() (a askable) {
+func (m *Mux) askableLocked(env *wire.Envelope) (a askable) {
 	a.asking = m.asking
 	for _, p := range m.ports {
 		if len(p.calls) > 0 {
@@ -81,6 +81,9 @@ func (m *Mux) askableLocked() (a askable) {
 	}
 	a.attached = m.ports
 	a.ghosts = m.ghostsLocked(time.Now())
+	if t := m.tasks.byID[env.Text(env.RelatedTaskID)]; t != nil && !t.port.detached {
+		a.related = t.port
+	}
 	return a
 }
 

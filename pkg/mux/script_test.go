@@ -1,6 +1,7 @@
 package mux
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -19,7 +20,7 @@ import (
 
 // TestScripts plays the conversations in testdata, each in a bubble. A line is
 //
-//	attach A | detach A         A is any host
+//	attach A | detach A         A is any host; "attach A of S" is a connection of session S
 //	A sends LINE                a host's message; an answer to the question with its id
 //	A gets LINE                 the next that A got, exactly
 //	server sends LINE, gets LINE
@@ -33,6 +34,7 @@ import (
 //	server full                 takes no more lines; "server reads" takes them again
 //	server dies REASON
 //	released 2                  calls whose Done was called so far
+//	kept 1                      tasks for which the instance is kept
 //	dropped 1                   Stats().Dropped
 //	changed tools               what OnListChanged told so far
 func TestScripts(t *testing.T) {
@@ -60,6 +62,7 @@ type stage struct {
 	timeout  time.Duration
 	max      time.Duration
 	released int
+	kept     int
 	mu       sync.Mutex // guards changed
 	changed  []string
 }
@@ -110,8 +113,9 @@ func (s *stage) do(line string) error {
 	switch who {
 	case "attach":
 		h := &host{questions: map[string]*Question{}}
-		h.port = s.mux.Attach(h)
-		s.hosts[rest] = h
+		name, owner, _ := strings.Cut(rest, " of ")
+		h.port = s.mux.Attach(h, cmp.Or(owner, name))
+		s.hosts[name] = h
 	case "detach":
 		s.hosts[rest].port.Detach()
 	case "sleep", "timeout", "max":
@@ -127,6 +131,8 @@ func (s *stage) do(line string) error {
 		return err
 	case "released":
 		return same(rest, fmt.Sprint(s.released))
+	case "kept":
+		return same(rest, fmt.Sprint(s.kept))
 	case "dropped":
 		return same(rest, fmt.Sprint(s.mux.Stats().Dropped))
 	case "asks":
@@ -140,6 +146,12 @@ func (s *stage) do(line string) error {
 		return s.host(s.hosts[who], rest)
 	}
 	return nil
+}
+
+// Keep counts (Lease).
+func (s *stage) Keep() func() {
+	s.kept++
+	return func() { s.kept-- }
 }
 
 func (s *stage) server(rest string) error {
@@ -176,7 +188,7 @@ func (s *stage) host(h *host, rest string) error {
 		h.answer(&env)
 		return nil
 	}
-	err = h.port.Request(&env, CallOptions{Timeout: s.timeout, Max: s.max, Done: func() { s.released++ }})
+	err = h.port.Request(&env, CallOptions{Timeout: s.timeout, Max: s.max, Done: func() { s.released++ }, Lease: s})
 	if e, ok := errors.AsType[*Error](err); ok {
 		h.take(string(e.Append(nil, env.Bytes(env.ID))))
 	}

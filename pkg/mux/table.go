@@ -17,6 +17,8 @@ type call struct {
 	port    *Port  // nil for mcpx's own
 	key     string // canonical id, in port.calls
 	method  string
+	taskID  string // that it is about
+	asTask  bool   // it asks to be answered with a task
 	hostID  []byte // as sent
 	token   []byte // as sent; empty when the host asked for no progress
 	timeout time.Duration
@@ -27,6 +29,7 @@ type call struct {
 	progress       rate
 	refused        func() // with mu held, when the server answers with an error
 	done           func()
+	lease          Lease        // see CallOptions
 	answer         chan<- reply // mcpx's own calls
 }
 
@@ -34,7 +37,7 @@ type call struct {
 func (m *Mux) entry(env *wire.Envelope, key, method string) *call {
 	c := m.entries.Get().(*call)
 	hostID, token := append(c.hostID[:0], env.Bytes(env.ID)...), append(c.token[:0], env.Bytes(env.ProgressToken)...)
-	*c = call{key: key, method: method, hostID: hostID, token: token}
+	*c = call{key: key, method: method, hostID: hostID, token: token, asTask: !env.Task.Empty()}
 	return c
 }
 

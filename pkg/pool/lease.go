@@ -34,6 +34,9 @@ func (l *Lease) Pin() *Lease {
 	return &Lease{in: l.in}
 }
 
+// Keep holds the instance beyond the lease, until release (mux.Lease).
+func (l *Lease) Keep() (release func()) { return l.Pin().Release }
+
 // Release gives the lease back; further calls do nothing. It never blocks.
 func (l *Lease) Release() {
 	mu := &l.in.pool.limits.mu

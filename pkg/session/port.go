@@ -25,7 +25,7 @@ func (c *Conn) enter(m *mux.Mux, stay bool) *port {
 	c.trouble = "" // what went wrong before does so no more
 	p := c.ports[m]
 	if p == nil {
-		p = &port{Port: m.Attach(c), on: m, lists: offered(m.Handshake().Initialize)}
+		p = &port{Port: m.Attach(c, c.who.Session), on: m, lists: offered(m.Handshake().Initialize)}
 		if c.host.clientInfo != nil {
 			p.Introduce(c.host.clientInfo)
 		}

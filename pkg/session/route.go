@@ -161,7 +161,7 @@ func (c *Conn) submit(m *message, s *spot, lease *pool.Lease, last bool) bool {
 		}
 	}
 	err := p.Request(env, mux.CallOptions{
-		Timeout: s.verdict.server.CallTimeout, Max: max(maxCallTime, s.verdict.server.CallTimeout), Done: end,
+		Timeout: s.verdict.server.CallTimeout, Max: max(maxCallTime, s.verdict.server.CallTimeout), Done: end, Lease: lease,
 	})
 	if gone, ok := errors.AsType[*mux.Error](err); ok && gone.Gone && !last {
 		lease.Release()
