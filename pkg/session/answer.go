@@ -26,7 +26,7 @@ func (e *notAllowed) Error() string { return e.reason }
 
 // allowed is the decision that lists show, asked again for every request
 // (design D9); and whether the session is anywhere at all.
-func (c *Conn) allowed(env *wire.Envelope, s *spot) error {
+func (l *lane) allowed(env *wire.Envelope, s *spot) error {
 	if s.verdict.server == nil {
 		return &notAllowed{s.verdict}
 	}
@@ -42,21 +42,21 @@ func (c *Conn) allowed(env *wire.Envelope, s *spot) error {
 }
 
 // failed answers a request that reached no server.
-func (c *Conn) failed(env *wire.Envelope, err error) {
-	id := env.Bytes(env.ID)
+func (l *lane) failed(env *wire.Envelope, err error) {
+	c, id := l.c, env.Bytes(env.ID)
 	if no, ok := errors.AsType[*notAllowed](err); ok {
 		if !no.known() {
 			c.stranger(no.verdict)
 		}
-		c.refuse(id, wire.CodeInvalidParams, no.reason, upstream.Trouble{Reason: no.reason, Hint: no.hint})
+		c.refuse(id, wire.CodeInvalidParams, no.reason, upstream.Trouble{Server: l.name, Reason: no.reason, Hint: no.hint})
 		return
 	}
-	c.note(err)
+	l.note(err)
 	if m, ok := errors.AsType[*mux.Error](err); ok {
 		c.reject(m, id)
 		return
 	}
-	t := upstream.Trouble{Reason: err.Error(), Hint: config.HintOf(err)}
+	t := upstream.Trouble{Server: l.name, Reason: err.Error(), Hint: config.HintOf(err)}
 	if f, ok := errors.AsType[*upstream.Failure](err); ok {
 		t.Exit, t.Stderr = f.Exit, f.Stderr
 	}
@@ -71,13 +71,6 @@ func (c *Conn) reject(m *mux.Error, id []byte) {
 	} else {
 		c.reply(line)
 	}
-}
-
-// note keeps the last thing that went wrong for status.
-func (c *Conn) note(err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.trouble = err.Error()
 }
 
 // stranger says once on stderr that no file names the server, and ends the shim

@@ -22,9 +22,9 @@ type answer struct {
 	err    []byte
 }
 
-// put enters a request to the host into the table, under an id that no daemon
+// enterAsk enters a request to the host into the table, under an id that no daemon
 // before used and none after will.
-func (c *Conn) put(a pending) (id string) {
+func (c *Conn) enterAsk(a pending) (id string) {
 	id = fmt.Sprintf("mcpx-%s-%d", c.o.Epoch, c.asked.Add(1))
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -49,7 +49,7 @@ func (c *Conn) took(id string) (pending, bool) {
 // result's bytes are the caller's.
 func (c *Conn) ask(ctx context.Context, method string) ([]byte, error) {
 	ch := make(chan answer, 1)
-	id := c.put(pending{answer: ch})
+	id := c.enterAsk(pending{answer: ch})
 	defer c.took(id)
 	c.send(wire.AppendRequest(nil, []byte(`"`+id+`"`), method, nil))
 	select {
@@ -78,13 +78,13 @@ func (c *Conn) answered(env *wire.Envelope) {
 	}
 }
 
-// Ask puts a server's request to the host (mux.Peer).
-func (c *Conn) Ask(method string, q *mux.Question, env *wire.Envelope) {
+// put puts a server's request to the host.
+func (c *Conn) put(method string, q *mux.Question, env *wire.Envelope) {
 	if need := capabilityOf(method); need != "" && c.facts().capability(need) == nil {
 		q.Refuse(wire.CodeMethodNotFound, "the host does not offer "+need)
 		return
 	}
-	id := c.put(pending{question: q})
+	id := c.enterAsk(pending{question: q})
 	if !q.Open() { // over before the host heard of it
 		c.took(id)
 		return
@@ -92,8 +92,8 @@ func (c *Conn) Ask(method string, q *mux.Question, env *wire.Envelope) {
 	c.send(env.Append(nil, wire.Edit{At: env.ID, With: []byte(`"` + id + `"`)}))
 }
 
-// Withdraw tells the host that nobody waits for its answer any more (mux.Peer).
-func (c *Conn) Withdraw(q *mux.Question, env *wire.Envelope) {
+// withdraw tells the host that nobody waits for its answer any more.
+func (c *Conn) withdraw(q *mux.Question, env *wire.Envelope) {
 	id := c.asking(q)
 	if _, ok := c.took(id); !ok {
 		return

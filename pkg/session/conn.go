@@ -45,23 +45,18 @@ type Conn struct {
 
 	mu        sync.Mutex // guards what follows
 	host      hostFacts
-	spot      *spot // where the session stands; nil until first known
-	queue     []*item
-	queued    int                // bytes in queue
-	elsewhere time.Duration      // see waitedElsewhere
+	stand     *stand             // where the session stands; nil until first known
+	lanes     map[string]*lane   // by server
+	queued    int                // bytes in the queues
 	freed     chan struct{}      // closed when a call ends, while somebody waits for that
-	busy      bool               // a goroutine works through queue
 	waiting   map[string]*item   // queued or being placed, by canonical id
 	asks      map[string]pending // by our id
 	ports     map[*mux.Mux]*port
-	current   *port
-	shown     map[string]listing // by family: the list the host was last given
-	batches   map[string]*batch  // by canonical id of a request that came in one
-	met       chan struct{}      // closed when the answer to initialize is written; nil when none is awaited
-	quiet     chan struct{}      // closed when open falls to 0, while somebody waits for that
-	unsettled []debt             // lines whose answers are not written yet
-	trouble   string             // last thing that went wrong, for status
-	exit      int                // of the shim, at the end of input
+	batches   map[string]*batch // by canonical id of a request that came in one
+	met       chan struct{}     // closed when the answer to initialize is written; nil when none is awaited
+	quiet     chan struct{}     // closed when open falls to 0, while somebody waits for that
+	unsettled []debt            // lines whose answers are not written yet
+	exit      int               // of the shim, at the end of input
 	openedAt  time.Time
 }
 
@@ -93,7 +88,7 @@ func New(out *stdio.Writer, o Options) *Conn {
 		waiting:     map[string]*item{},
 		asks:        map[string]pending{},
 		ports:       map[*mux.Mux]*port{},
-		shown:       map[string]listing{},
+		lanes:       map[string]*lane{},
 		batches:     map[string]*batch{},
 		openedAt:    time.Now(),
 	}
@@ -208,7 +203,10 @@ func (c *Conn) Close() {
 	c.end()
 	c.mu.Lock()
 	ports := c.ports
-	c.ports, c.current = map[*mux.Mux]*port{}, nil
+	c.ports = map[*mux.Mux]*port{}
+	for _, l := range c.lanes {
+		l.current = nil
+	}
 	c.mu.Unlock()
 	for _, p := range ports {
 		p.Detach()
@@ -271,17 +269,6 @@ func (c *Conn) reply(line []byte) {
 		c.send(line)
 	}
 }
-
-// Response delivers a server's answer (mux.Peer).
-func (c *Conn) Response(method string, line []byte) {
-	if filtered, ok := c.filter(method, line); ok {
-		line = filtered
-	}
-	c.reply(line)
-}
-
-// Notification delivers what a server says of itself (mux.Peer).
-func (c *Conn) Notification(_ string, line []byte) { c.send(line) }
 
 // callContext is the caller as scopes see it, but for its directory.
 func (c *Conn) callContext() scope.CallContext {

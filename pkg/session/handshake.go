@@ -32,13 +32,14 @@ func (f families) has(kind string) bool {
 func (c *Conn) initialize(id []byte, mark int64) {
 	defer c.done(mark)
 	defer c.greeted()
-	s := c.guess()
+	l := c.only()
+	s := l.guess()
 	if !s.verdict.known() && !c.facts().roots {
 		c.stranger(s.verdict)
 		c.refuse(id, wire.CodeInternal, s.verdict.reason, upstream.Trouble{Reason: s.verdict.reason, Hint: s.verdict.hint})
 		return
 	}
-	c.reply(wire.AppendResult(nil, id, c.greeting(s)))
+	c.reply(wire.AppendResult(nil, id, l.greeting(s)))
 }
 
 // greeted lets what came after initialize have its turn.
@@ -111,10 +112,11 @@ func negotiate(asked string) string {
 }
 
 // greeting is the result of initialize.
-func (c *Conn) greeting(s *spot) []byte {
+func (l *lane) greeting(s *spot) []byte {
+	c := l.c
 	host := c.facts()
 	if s.verdict.server == nil {
-		return superset(c.o.Hello.Server, c.o.Version, host.protocol)
+		return superset(l.name, c.o.Version, host.protocol)
 	}
 	if cat, kept := c.o.Servers.Catalogue(s.verdict.server); kept {
 		return shape(cat.Handshake, host.protocol)
@@ -122,18 +124,16 @@ func (c *Conn) greeting(s *spot) []byte {
 	if s.certain(c.o.Home) {
 		ctx, cancel := context.WithTimeout(c.life, startWait)
 		defer cancel()
-		cc := s.cc
-		cc.CallID = c.o.CallID()
-		lease, err := c.o.Servers.Acquire(ctx, s.verdict.server, cc)
+		lease, err := l.lease(ctx, s)
 		if err == nil {
 			defer lease.Release()
 			return shape(lease.Mux().Handshake().Initialize, host.protocol)
 		}
 		if ctx.Err() == nil {
-			c.note(err) // the first list will be answered with it
+			l.note(err) // the first list will be answered with it
 		}
 	}
-	return superset(c.o.Hello.Server, c.o.Version, host.protocol)
+	return superset(l.name, c.o.Version, host.protocol)
 }
 
 // superset promises every kind of list; those the server lacks are empty later.

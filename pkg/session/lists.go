@@ -45,41 +45,41 @@ func (v verdict) offer(family string) offer {
 }
 
 // listed remembers what the host was given.
-func (c *Conn) listed(family string, l listing) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.shown[family] = l
+func (l *lane) listed(family string, given listing) {
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	l.shown[family] = given
 }
 
 // isList reports whether a request is for one of the lists.
-func (c *Conn) isList(env *wire.Envelope) bool {
+func isList(env *wire.Envelope) bool {
 	_, ok := lists[string(method(env))]
 	return ok
 }
 
 // keptList answers a list from what is kept, if no instance has to be asked:
 // listing starts nothing (design D14).
-func (c *Conn) keptList(env *wire.Envelope) bool {
-	m, s := string(method(env)), c.guess()
-	result := c.keptResult(m, env, s)
+func (l *lane) keptList(env *wire.Envelope) bool {
+	m, s := string(method(env)), l.guess()
+	result := l.keptResult(m, env, s)
 	if result == nil {
 		return false
 	}
-	c.serve(m, env, s, result)
+	l.serve(m, env, s, result)
 	return true
 }
 
 // keptResult is what is known of a list without its server; nil when that has to be
 // asked, or the request's turn has to tell that no file names it.
-func (c *Conn) keptResult(method string, env *wire.Envelope, s *spot) []byte {
+func (l *lane) keptResult(method string, env *wire.Envelope, s *spot) []byte {
 	server, list := s.verdict.server, lists[method]
 	switch {
 	case server == nil && s.verdict.known():
 		return emptyList(list.member)
-	case server == nil || c.running(s):
+	case server == nil || l.running(s):
 		return nil
 	}
-	cat, kept := c.o.Servers.Catalogue(server)
+	cat, kept := l.c.o.Servers.Catalogue(server)
 	switch {
 	case !kept || !env.Cursor.Empty():
 		return nil
@@ -91,7 +91,8 @@ func (c *Conn) keptResult(method string, env *wire.Envelope, s *spot) []byte {
 	return nil
 }
 
-func (c *Conn) running(s *spot) bool {
+func (l *lane) running(s *spot) bool {
+	c := l.c
 	lease, up := c.o.Servers.Running(s.verdict.server, s.rs.Key, c.who.Session)
 	if up {
 		lease.Release()
@@ -101,10 +102,10 @@ func (c *Conn) running(s *spot) bool {
 
 // serve answers a list without the server and remembers that the host may have
 // to be told when it turns out to differ.
-func (c *Conn) serve(method string, env *wire.Envelope, s *spot, result []byte) {
+func (l *lane) serve(method string, env *wire.Envelope, s *spot, result []byte) {
 	family := lists[method].family
-	c.listed(family, listing{offer: s.verdict.offer(family)})
-	c.reply(wire.AppendResult(nil, env.Bytes(env.ID), result))
+	l.listed(family, listing{offer: s.verdict.offer(family)})
+	l.c.reply(wire.AppendResult(nil, env.Bytes(env.ID), result))
 }
 
 func emptyList(member string) []byte { return []byte(`{"` + member + `":[]}`) }
@@ -113,9 +114,11 @@ func emptyList(member string) []byte { return []byte(`{"` + member + `":[]}`) }
 // a kept catalogue, and those of an instance that has ended since. One that is
 // still there has told by itself. kinds are families.
 func (c *Conn) ListsChanged(def config.Definition, kinds []string) {
-	c.announce(func(family string, l listing) bool {
-		return slices.Contains(kinds, family) && l.offer.def == def && (l.on == nil || ended(l.on))
-	})
+	for _, l := range c.used() {
+		l.announce(func(family string, given listing) bool {
+			return slices.Contains(kinds, family) && given.offer.def == def && (given.on == nil || ended(given.on))
+		})
+	}
 }
 
 func ended(m *mux.Mux) bool {
@@ -129,13 +132,14 @@ func ended(m *mux.Mux) bool {
 
 // announce sends list_changed for the lists that the host was given and that
 // are stale, once for each time it was given one.
-func (c *Conn) announce(stale func(family string, l listing) bool) {
+func (l *lane) announce(stale func(family string, given listing) bool) {
+	c := l.c
 	c.mu.Lock()
 	var families []string
-	for family, l := range c.shown {
-		if stale(family, l) {
+	for family, given := range l.shown {
+		if stale(family, given) {
 			families = append(families, family)
-			delete(c.shown, family)
+			delete(l.shown, family)
 		}
 	}
 	c.mu.Unlock()
@@ -147,13 +151,13 @@ func (c *Conn) announce(stale func(family string, l listing) bool) {
 
 // filter takes the tools out of a server's own list that this session's config
 // leaves out. ok is false when the line stays as it is.
-func (c *Conn) filter(method string, line []byte) (filtered []byte, ok bool) {
+func (l *lane) filter(method string, line []byte) (filtered []byte, ok bool) {
 	if method != "tools/list" {
 		return nil, false
 	}
-	c.mu.Lock()
-	s := c.spot
-	c.mu.Unlock()
+	l.c.mu.Lock()
+	s := l.spot
+	l.c.mu.Unlock()
 	if s == nil || !filters(s.verdict.server) {
 		return nil, false
 	}

@@ -5,9 +5,10 @@ import (
 	"github.com/dezren39/mcpx/pkg/wire"
 )
 
-// port is this connection's place on one instance.
+// port is this connection's place on one instance (mux.Peer).
 type port struct {
 	*mux.Port
+	lane     *lane
 	on       *mux.Mux
 	inFlight int
 	lists    families
@@ -16,16 +17,18 @@ type port struct {
 // enter takes this connection's place on an instance. stay makes it the one
 // whose notifications the host gets; the one before goes when its last call
 // ends. nil: the connection is closed.
-func (c *Conn) enter(m *mux.Mux, stay bool) *port {
+func (l *lane) enter(m *mux.Mux, stay bool) *port {
+	c := l.c
 	c.mu.Lock()
 	if c.life.Err() != nil {
 		c.mu.Unlock()
 		return nil
 	}
-	c.trouble = "" // what went wrong before does so no more
+	l.trouble = "" // what went wrong before does so no more
 	p := c.ports[m]
 	if p == nil {
-		p = &port{Port: m.Attach(c, c.who.Session), on: m, lists: offered(m.Handshake().Initialize)}
+		p = &port{lane: l, on: m, lists: offered(m.Handshake().Initialize)}
+		p.Port = m.Attach(p, c.who.Session)
 		if c.host.clientInfo != nil {
 			p.Introduce(c.host.clientInfo)
 		}
@@ -34,9 +37,9 @@ func (c *Conn) enter(m *mux.Mux, stay bool) *port {
 	p.inFlight++
 	c.sent.Add(1)
 	var left *port
-	if stay && c.current != p {
-		left = c.depart()
-		c.current = p
+	if stay && l.current != p {
+		left = l.depart()
+		l.current = p
 	}
 	c.mu.Unlock()
 	if left != nil {
@@ -48,18 +51,19 @@ func (c *Conn) enter(m *mux.Mux, stay bool) *port {
 // depart makes no port the current one. It returns the one that was, to be
 // detached, if no call is in flight there; else the last of those takes it away.
 // Needs c.mu.
-func (c *Conn) depart() *port {
-	p := c.current
-	c.current = nil
+func (l *lane) depart() *port {
+	p := l.current
+	l.current = nil
 	if p == nil || p.inFlight > 0 {
 		return nil
 	}
-	delete(c.ports, p.on)
+	delete(l.c.ports, p.on)
 	return p
 }
 
 // leave ends one call's stay on an instance.
-func (c *Conn) leave(p *port) {
+func (p *port) leave() {
+	c := p.lane.c
 	c.mu.Lock()
 	p.inFlight--
 	c.sent.Add(-1)
@@ -67,7 +71,7 @@ func (c *Conn) leave(p *port) {
 		close(c.freed)
 		c.freed = nil
 	}
-	gone := p.inFlight == 0 && p != c.current && c.ports[p.on] == p
+	gone := p.inFlight == 0 && p != p.lane.current && c.ports[p.on] == p
 	if gone {
 		delete(c.ports, p.on)
 	}
@@ -77,49 +81,50 @@ func (c *Conn) leave(p *port) {
 	}
 }
 
-// tell forwards a notification to the instance in use; with none there is
-// nobody whom it concerns.
-func (c *Conn) tell(env *wire.Envelope) {
-	if string(method(env)) == "notifications/cancelled" {
-		c.cancelSent(env)
-		return
+// Response delivers a server's answer (mux.Peer).
+func (p *port) Response(method string, line []byte) {
+	if filtered, ok := p.lane.filter(method, line); ok {
+		line = filtered
 	}
-	c.mu.Lock()
-	p := c.current
-	c.mu.Unlock()
-	if p != nil {
-		_ = p.Notify(env) // a notification has nobody to tell of its failure
-	}
+	p.lane.c.reply(line)
 }
 
-// cancelled ends a request wherever it is: in the queue, or at the server. It is
-// true when the notification itself waits its turn.
-func (c *Conn) cancelled(m *message) (queued bool) {
+// Notification delivers what a server says of itself (mux.Peer).
+func (p *port) Notification(_ string, line []byte) { p.lane.c.send(line) }
+
+// Ask puts a server's request to the host (mux.Peer).
+func (p *port) Ask(method string, q *mux.Question, env *wire.Envelope) { p.lane.c.put(method, q, env) }
+
+// Withdraw tells the host that nobody waits for its answer any more (mux.Peer).
+func (p *port) Withdraw(q *mux.Question, env *wire.Envelope) { p.lane.c.withdraw(q, env) }
+
+// cancelled ends a request wherever it is: in a queue, or at a server.
+func (c *Conn) cancelled(m *message) {
 	id, ok := wire.CanonicalID(m.Bytes(m.RequestID))
 	if !ok {
-		return false
+		return
 	}
 	c.mu.Lock()
 	it := c.waiting[id]
 	c.mu.Unlock()
 	if it != nil {
 		it.cancel()
-		if c.withdraw(it) {
+		if it.lane.forgo(it) {
 			c.forgotten(id)
 			c.done(it.mark)
 		}
-		return false
+		return
 	}
 	if c.cancelSent(&m.Envelope) {
-		return false
+		return
 	}
-	// It may be on its way from the queue to the server: look again behind it.
-	if c.enqueue(m, false) {
-		return true
+	// It may be on its way from a queue to a server: look again behind it.
+	late := *m
+	late.mark = 0
+	for _, l := range c.used() {
+		l.follow(&late)
 	}
 	c.cancelSent(&m.Envelope)
-	c.next()
-	return false
 }
 
 // cancelSent cancels a request that a server has; false when none has it.

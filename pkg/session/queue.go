@@ -11,6 +11,7 @@ import (
 // item is a message that waits for its turn: requests to one server keep their
 // order through roots, start and queue (design D14).
 type item struct {
+	lane    *lane
 	message        // on a copy of its line; Kind Invalid: only look where the host is
 	id      string // canonical; "" for what is not a request
 	ctx     context.Context
@@ -33,40 +34,53 @@ func (c *Conn) start(f func()) bool {
 // enqueue puts a copy of m at the end of the queue. Without force it does so
 // only when something is ahead; else it makes the caller the one who places
 // requests, who must call next or requeue.
-func (c *Conn) enqueue(m *message, force bool) bool {
+func (l *lane) enqueue(m *message, force bool) bool {
+	c := l.c
 	c.mu.Lock()
-	if !c.busy && !force {
-		c.busy = true
+	if !l.busy && !force {
+		l.busy = true
 		c.mu.Unlock()
 		return false
 	}
-	it, err := c.newItem(m)
+	it, err := l.newItem(m)
 	if err == nil {
-		c.queue = append(c.queue, it)
-		if !c.busy {
-			c.busy = true
-			c.start(c.work)
+		l.queue = append(l.queue, it)
+		if !l.busy {
+			l.busy = true
+			c.start(l.work)
 		}
 	}
 	c.mu.Unlock()
 	if err != nil {
-		c.turnAway(m, err)
+		l.turnAway(m, err)
 	}
 	return true
 }
 
+// follow puts a copy of m behind what is ahead, if anything is.
+func (l *lane) follow(m *message) {
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	if l.busy {
+		if it, err := l.newItem(m); err == nil {
+			l.queue = append(l.queue, it)
+		}
+	}
+}
+
 // requeue is for the caller whom enqueue made the one who places: the request
 // has to wait, so a goroutine takes over.
-func (c *Conn) requeue(m *message) {
+func (l *lane) requeue(m *message) {
+	c := l.c
 	c.mu.Lock()
-	it, err := c.newItem(m)
+	it, err := l.newItem(m)
 	if err == nil {
-		c.queue = append([]*item{it}, c.queue...)
+		l.queue = append([]*item{it}, l.queue...)
 	}
-	c.start(c.work)
+	c.start(l.work)
 	c.mu.Unlock()
 	if err != nil {
-		c.turnAway(m, err)
+		l.turnAway(m, err)
 	}
 }
 
@@ -74,7 +88,8 @@ func (c *Conn) requeue(m *message) {
 var errTwice = errors.New("this id is in use by an earlier request")
 
 // turnAway answers a message that cannot wait. A notification has no answer.
-func (c *Conn) turnAway(m *message, err error) {
+func (l *lane) turnAway(m *message, err error) {
+	c := l.c
 	switch {
 	case m.Kind != wire.Request:
 		c.dealt(m.mark)
@@ -82,24 +97,26 @@ func (c *Conn) turnAway(m *message, err error) {
 	case errors.Is(err, errTwice):
 		c.send(wire.AppendError(nil, m.Bytes(m.ID), wire.CodeInvalid, err.Error(), nil))
 	default:
-		c.failed(&m.Envelope, err)
+		l.failed(&m.Envelope, err)
 	}
 	c.done(m.mark)
 }
 
 // next hands the turn on.
-func (c *Conn) next() {
+func (l *lane) next() {
+	c := l.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.queue) == 0 {
-		c.busy = false
+	if len(l.queue) == 0 {
+		l.busy = false
 		return
 	}
-	c.start(c.work)
+	c.start(l.work)
 }
 
 // newItem needs c.mu. An error says why m cannot wait.
-func (c *Conn) newItem(m *message) (*item, error) {
+func (l *lane) newItem(m *message) (*item, error) {
+	c := l.c
 	id := ""
 	if m.Kind == wire.Request {
 		id, _ = wire.CanonicalID(m.Bytes(m.ID))
@@ -108,9 +125,9 @@ func (c *Conn) newItem(m *message) (*item, error) {
 		}
 	}
 	if c.queued > 0 && c.queued+m.size() > maxWaiting { // the first may have any size
-		return nil, &crowded{server: c.o.Hello.Server}
+		return nil, &crowded{server: l.name}
 	}
-	it := &item{message: m.clone(), id: id, at: time.Now(), elsewhere: c.elsewhere}
+	it := &item{lane: l, message: m.clone(), id: id, at: time.Now(), elsewhere: l.elsewhere}
 	if m.Kind == wire.Request {
 		c.waiting[id] = it
 	}
@@ -120,46 +137,52 @@ func (c *Conn) newItem(m *message) (*item, error) {
 }
 
 // work places what waits, in order, until nothing does or the connection ends.
-func (c *Conn) work() {
+func (l *lane) work() {
+	c := l.c
 	for {
 		c.mu.Lock()
-		if len(c.queue) == 0 || c.life.Err() != nil {
-			c.busy = false
+		if len(l.queue) == 0 || c.life.Err() != nil {
+			l.busy = false
 			c.mu.Unlock()
 			return
 		}
-		it := c.queue[0]
-		c.queue = c.queue[1:]
+		it := l.queue[0]
+		l.queue = l.queue[1:]
 		c.queued -= it.size()
 		c.mu.Unlock()
-		c.turn(it)
+		l.turn(it)
 		it.cancel()
 	}
 }
 
 // turn places one item.
-func (c *Conn) turn(it *item) {
+func (l *lane) turn(it *item) {
+	c := l.c
 	if met := c.unmet(); met != nil {
 		<-met // it bounds itself, and ends with the connection
 	}
 	c.awaitInitialized(it.ctx)
 	switch it.Kind {
 	case wire.Invalid:
-		_, _ = c.where(it.ctx, nil) // a failure is the next request's to tell
+		_, _ = l.where(it.ctx, nil) // a failure is the next request's to tell
 		return
 	case wire.Notification:
-		c.tell(&it.Envelope)
+		if string(method(&it.Envelope)) == cancelled {
+			c.cancelSent(&it.Envelope)
+		} else {
+			l.tell(&it.Envelope)
+		}
 		c.dealt(it.mark)
 		return
 	}
-	if c.isList(&it.Envelope) && c.keptList(&it.Envelope) { // its turn came late: the handshake was not answered
+	if isList(&it.Envelope) && l.keptList(&it.Envelope) { // its turn came late: the handshake was not answered
 		c.mu.Lock()
 		delete(c.waiting, it.id)
 		c.mu.Unlock()
 		c.done(it.mark)
 		return
 	}
-	for tries := 1; !c.attempt(it, tries == maxTries); tries++ {
+	for tries := 1; !l.attempt(it, tries == maxTries); tries++ {
 	}
 }
 
@@ -168,11 +191,12 @@ func (c *Conn) turn(it *item) {
 const maxTries = 3
 
 // attempt gets a request to an instance; false when that ended before it got it.
-func (c *Conn) attempt(it *item, last bool) bool {
+func (l *lane) attempt(it *item, last bool) bool {
+	c := l.c
 	c.mu.Lock()
 	c.waiting[it.id] = it
 	c.mu.Unlock()
-	lease, s, err := c.acquire(it)
+	lease, s, err := l.acquire(it)
 	c.mu.Lock()
 	delete(c.waiting, it.id)
 	gone := it.ctx.Err() != nil
@@ -185,10 +209,10 @@ func (c *Conn) attempt(it *item, last bool) bool {
 		c.forgotten(it.id)
 		c.done(it.mark)
 	case err != nil:
-		c.failed(&it.Envelope, err)
+		l.failed(&it.Envelope, err)
 		c.done(it.mark)
 	default:
-		return c.submit(&it.message, s, lease, last)
+		return l.submit(&it.message, s, lease, last)
 	}
 	return true
 }

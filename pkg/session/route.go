@@ -2,6 +2,7 @@ package session
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"time"
 
@@ -40,15 +41,21 @@ func (c *Conn) request(m *message) {
 		c.refuse(m.Bytes(m.ID), wire.CodeMethodNotFound, "Method not found", upstream.Trouble{Reason: "mcpx is spoken to with initialize"})
 		c.done(m.mark)
 	case "tools/list", "prompts/list", "resources/list", "resources/templates/list":
-		if c.unmet() == nil && c.keptList(&m.Envelope) {
+		l := c.only()
+		if c.unmet() == nil && l.keptList(&m.Envelope) {
 			c.done(m.mark)
 			return
 		}
-		c.forward(m)
+		l.forward(m)
 	default:
-		c.forward(m)
+		c.only().forward(m)
 	}
 }
+
+// only is the way to the one server that the host connects to.
+func (c *Conn) only() *lane { return c.lane(c.o.Hello.Server) }
+
+const cancelled = "notifications/cancelled"
 
 // notification handles a notification of the host; true when it waits its turn.
 func (c *Conn) notification(m *message) (queued bool) {
@@ -62,14 +69,15 @@ func (c *Conn) notification(m *message) (queued bool) {
 	case "notifications/roots/list_changed":
 		c.look.dirty.Store(true)
 		c.lookSoon()
-	case "notifications/cancelled":
-		return c.cancelled(m)
+	case cancelled:
+		c.cancelled(m)
 	default:
-		if c.enqueue(m, false) {
+		l := c.only()
+		if l.enqueue(m, false) {
 			return true
 		}
-		c.tell(&m.Envelope)
-		c.next()
+		l.tell(&m.Envelope)
+		l.next()
 	}
 	return false
 }
@@ -77,71 +85,73 @@ func (c *Conn) notification(m *message) (queued bool) {
 // lookSoon asks the host where it is, in its turn.
 func (c *Conn) lookSoon() {
 	if c.facts().roots {
-		c.enqueue(&message{}, true)
+		c.Refresh()
 	}
 }
 
 // Refresh looks again at what the config says, after a reload.
-func (c *Conn) Refresh() { c.enqueue(&message{}, true) }
+func (c *Conn) Refresh() { c.only().enqueue(&message{}, true) }
 
 // forward sends a request to the instance it belongs to: at once when nothing
 // has to be waited for, else in its turn.
-func (c *Conn) forward(m *message) {
+func (l *lane) forward(m *message) {
 	switch {
-	case c.enqueue(m, false):
-	case c.warm(m):
-		c.next()
+	case l.enqueue(m, false):
+	case l.warm(m):
+		l.next()
 	default:
-		c.requeue(m)
+		l.requeue(m)
 	}
 }
 
 // warm sends a request without waiting for anything; false when it would have to.
-func (c *Conn) warm(m *message) bool {
+func (l *lane) warm(m *message) bool {
+	c := l.c
 	if !c.ready() || c.unmet() != nil || c.full() {
 		return false
 	}
-	old, facts := c.known(&m.Envelope)
-	if old == nil || c.mustLook(old) {
-		return false
-	}
-	s, err := c.resolve(c.life, old, facts, old.stale)
-	if err != nil || s.perCall() || c.allowed(&m.Envelope, s) != nil {
+	s, err := l.known(&m.Envelope)
+	if err != nil || s.perCall() || l.allowed(&m.Envelope, s) != nil {
 		return false
 	}
 	lease, ok := c.o.Servers.Running(s.verdict.server, s.rs.Key, c.who.Session)
 	if !ok {
 		return false
 	}
-	return c.submit(m, s, lease, false)
+	return l.submit(m, s, lease, false)
 }
 
 // acquire waits until the request may go, finds out where it belongs and leases
 // an instance there.
-func (c *Conn) acquire(it *item) (*pool.Lease, *spot, error) {
-	if err := c.awaitRoom(it); err != nil {
+func (l *lane) acquire(it *item) (*pool.Lease, *spot, error) {
+	if err := l.awaitRoom(it); err != nil {
 		return nil, nil, err
 	}
-	defer c.waitedElsewhere(time.Now())
-	s, err := c.where(it.ctx, &it.Envelope)
+	defer l.waitedElsewhere(time.Now())
+	s, err := l.where(it.ctx, &it.Envelope)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := c.allowed(&it.Envelope, s); err != nil {
+	if err := l.allowed(&it.Envelope, s); err != nil {
 		return nil, nil, err
 	}
-	cc := s.cc
-	cc.CallID = c.o.CallID()
-	lease, err := c.o.Servers.Acquire(it.ctx, s.verdict.server, cc)
+	lease, err := l.lease(it.ctx, s)
 	return lease, s, err
+}
+
+// lease leases the instance of a spot, starting it if need be.
+func (l *lane) lease(ctx context.Context, s *spot) (*pool.Lease, error) {
+	cc := s.cc
+	cc.CallID = l.c.o.CallID()
+	return l.c.o.Servers.Acquire(ctx, s.verdict.server, cc)
 }
 
 // submit sends a request on a lease, which ends with the call. It is false when
 // the process ended before anything was sent and another may be tried; at the
 // last one, its end is the answer.
-func (c *Conn) submit(m *message, s *spot, lease *pool.Lease, last bool) bool {
-	env, mark := &m.Envelope, m.mark
-	p := c.enter(lease.Mux(), !s.perCall())
+func (l *lane) submit(m *message, s *spot, lease *pool.Lease, last bool) bool {
+	c, env, mark := l.c, &m.Envelope, m.mark
+	p := l.enter(lease.Mux(), !s.perCall())
 	if p == nil { // there is nobody left to answer
 		lease.Release()
 		c.done(mark)
@@ -149,11 +159,11 @@ func (c *Conn) submit(m *message, s *spot, lease *pool.Lease, last bool) bool {
 	}
 	end := func() {
 		lease.Release()
-		c.leave(p)
+		p.leave()
 		c.done(mark)
 	}
 	if list, ok := lists[string(method(env))]; ok {
-		c.listed(list.family, listing{offer: s.verdict.offer(list.family), on: p.on})
+		l.listed(list.family, listing{offer: s.verdict.offer(list.family), on: p.on})
 		if !p.lists.has(list.family) { // the superset promised it, so it is empty rather than an error
 			c.reply(wire.AppendResult(nil, env.Bytes(env.ID), emptyList(list.member)))
 			end()
@@ -165,11 +175,11 @@ func (c *Conn) submit(m *message, s *spot, lease *pool.Lease, last bool) bool {
 	})
 	if gone, ok := errors.AsType[*mux.Error](err); ok && gone.Gone && !last {
 		lease.Release()
-		c.leave(p)
+		p.leave()
 		return false
 	}
 	if err != nil {
-		c.failed(env, err)
+		l.failed(env, err)
 		end()
 	}
 	return true

@@ -27,15 +27,16 @@ type Snapshot struct {
 
 // Snapshot is the connection as it is now.
 func (c *Conn) Snapshot() Snapshot {
+	l := c.only()
 	c.mu.Lock()
-	s, host, trouble := c.spot, c.host, c.trouble
+	s, host, trouble := l.spot, c.host, l.trouble
 	c.mu.Unlock()
 	snap := Snapshot{
 		Identity: c.who, Server: c.o.Hello.Server,
 		HostName: host.name, HostVersion: host.version, Since: c.openedAt, Reason: trouble,
 	}
 	if s == nil {
-		s = c.guess()
+		s = l.guess()
 	}
 	snap.Dir, snap.Origin, snap.Stale, snap.Roots = s.dir, s.origin, s.stale, s.roots
 	snap.Key, snap.Resolved, snap.View = s.rs.Key, s.verdict.server, s.view
@@ -48,12 +49,13 @@ func (c *Conn) Snapshot() Snapshot {
 // SoftRoots are the session's roots, for the servers it owns (design D5).
 func (c *Conn) SoftRoots() []roots.Root {
 	c.mu.Lock()
-	s := c.spot
+	st := c.stand
 	c.mu.Unlock()
-	if s == nil {
-		s = c.guess()
+	if st == nil {
+		known, facts := c.known(nil)
+		st = c.stood(nil, facts, stale(known))
 	}
-	return s.roots
+	return st.roots
 }
 
 // Exit is the code the shim ends with at the end of the host's input.

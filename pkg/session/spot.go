@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/dezren39/mcpx/pkg/api"
@@ -12,20 +13,26 @@ import (
 	"github.com/dezren39/mcpx/pkg/scope"
 )
 
-// spot is where a session stands and what that means for its server. It is
-// never changed, only replaced.
-type spot struct {
+// stand is where a session stands. It is never changed, only replaced.
+type stand struct {
 	facts  roots.Facts
 	roots  []roots.Root
 	dir    string
 	origin roots.Origin
 	stale  string // why the directory may be out of date; "" when it is not
+	view   *config.Config
+	at     time.Time
 
-	view    *config.Config
+	look sync.Once
+	repo scope.Git // around dir, once looked for
+}
+
+// spot is what that means for one server. It is never changed, only replaced.
+type spot struct {
+	*stand
 	verdict verdict
 	cc      scope.CallContext
 	rs      scope.ResolvedScope
-	at      time.Time
 }
 
 // given is what a hello says of where the host is.
@@ -43,40 +50,64 @@ func same(a, b roots.Facts) bool {
 }
 
 // guess is the spot by what is known now, for answers that do not wait.
-func (c *Conn) guess() *spot {
-	s, facts := c.known(nil)
-	g, _ := c.place(c.life, s, facts, stale(s)) // the one error is that the connection ends
+func (l *lane) guess() *spot {
+	st, facts := l.c.known(nil)
+	g, _ := l.place(l.c.life, facts, stale(st)) // the one error is that the connection ends
 	return g
 }
 
-// resolve makes the spot that follows from facts the session's spot.
-func (c *Conn) resolve(ctx context.Context, old *spot, facts roots.Facts, stale string) (*spot, error) {
-	s, err := c.place(ctx, old, facts, stale)
-	if err != nil || s == old {
-		return s, err
+// resolve makes the spot that follows from facts the one that requests go to.
+func (l *lane) resolve(ctx context.Context, facts roots.Facts, stale string) (*spot, error) {
+	s, err := l.place(ctx, facts, stale)
+	if err == nil {
+		l.settle(s)
 	}
-	c.settle(old, s)
-	return s, nil
+	return s, err
+}
+
+// stood is where facts say that the session stands: the old place while all of
+// it still holds.
+func (c *Conn) stood(old *stand, facts roots.Facts, stale string) *stand {
+	if old != nil && same(facts, old.facts) && stale == old.stale && c.o.World.View(old.dir) == old.view {
+		return old
+	}
+	st := &stand{facts: facts, stale: stale, at: time.Now()}
+	st.roots = roots.Seed(facts, c.o.World.Canon)
+	st.dir, st.origin = roots.Primary(st.roots)
+	st.view = c.o.World.View(st.dir)
+	return st
+}
+
+// git is the repository around the place, looked for once.
+func (c *Conn) git(st *stand) scope.Git {
+	st.look.Do(func() {
+		if st.dir != "" {
+			st.repo = c.o.World.Locate(c.life, st.dir, c.o.Hello.Env["GIT_CEILING_DIRECTORIES"])
+		}
+	})
+	return st.repo
 }
 
 // place builds a spot, or returns the old one while all of it still holds.
-func (c *Conn) place(ctx context.Context, old *spot, facts roots.Facts, stale string) (*spot, error) {
-	now := time.Now()
-	if old != nil && same(facts, old.facts) && stale == old.stale && c.o.World.View(old.dir) == old.view && !old.aged(now) {
-		return old, nil
+func (l *lane) place(ctx context.Context, facts roots.Facts, stale string) (*spot, error) {
+	c := l.c
+	c.mu.Lock()
+	old, before := l.spot, c.stand
+	c.mu.Unlock()
+	st := c.stood(before, facts, stale)
+	if old != nil && old.stand == st {
+		if !old.aged(time.Now()) {
+			return old, nil
+		}
+		st = c.stood(nil, facts, stale)
 	}
-	s := &spot{facts: facts, stale: stale, at: now}
-	s.roots = roots.Seed(facts, c.o.World.Canon)
-	s.dir, s.origin = roots.Primary(s.roots)
-	s.view = c.o.World.View(s.dir)
-	s.verdict = judge(s.view, c.o.Hello.Server)
-	s.cc = c.callContext()
-	s.cc.Cwd = s.dir
+	s := &spot{stand: st, verdict: judge(st.view, l.name), cc: c.callContext()}
+	s.cc.Cwd = st.dir
 	if s.verdict.server == nil {
 		return s, nil
 	}
-	if s.verdict.server.Scope.NeedsGit() && s.dir != "" {
-		s.cc.Git = c.o.World.Locate(ctx, s.dir, c.o.Hello.Env["GIT_CEILING_DIRECTORIES"])
+	if s.verdict.server.Scope.NeedsGit() {
+		s.cc.Git = c.git(st)
 	}
 	s.rs = s.verdict.server.Scope.Resolve(s.cc)
 	return s, ctx.Err()
@@ -123,20 +154,26 @@ func (s *spot) missing() error {
 	return nil
 }
 
-// settle makes s the session's spot and tells whom it concerns. A session that
-// left an instance's key is not its guest any more.
-func (c *Conn) settle(old, s *spot) {
+// settle makes s where the lane's requests go and tells whom it concerns. A
+// session that left an instance's key is not its guest any more.
+func (l *lane) settle(s *spot) {
+	c := l.c
 	var left *port
 	c.mu.Lock()
-	c.spot = s
+	old := l.spot
+	if old == s {
+		c.mu.Unlock()
+		return
+	}
+	l.spot, c.stand = s, s.stand
 	if old != nil && (old.verdict.def != s.verdict.def || old.rs.Key != s.rs.Key) {
-		left = c.depart()
+		left = l.depart()
 	}
 	c.mu.Unlock()
 	if left != nil {
 		left.Detach()
 	}
-	c.announce(func(family string, l listing) bool { return l.offer != s.verdict.offer(family) })
+	l.announce(func(family string, given listing) bool { return given.offer != s.verdict.offer(family) })
 	if old == nil {
 		return
 	}
@@ -144,7 +181,7 @@ func (c *Conn) settle(old, s *spot) {
 		c.o.Servers.RootsChanged(s.rs.Key)
 	}
 	if old.dir != s.dir {
-		c.o.Log.Info("moved session", "session", c.who.Session, "server", c.o.Hello.Server, "dir", s.dir, "dir_source", string(s.origin))
+		c.o.Log.Info("moved session", "session", c.who.Session, "server", l.name, "dir", s.dir, "dir_source", string(s.origin))
 	}
 }
 
@@ -154,7 +191,7 @@ func (s *spot) perCall() bool { return scope.PerCall(s.rs.Key) }
 // certain reports whether the directory is known well enough to start a server
 // in before the host was asked: a flag, a variable, or a working directory that
 // is not where desktop programs start everything (design D14).
-func (s *spot) certain(home string) bool {
+func (s *stand) certain(home string) bool {
 	switch s.origin {
 	case roots.Set, roots.Flag, roots.Var, roots.Meta, roots.Host:
 		return true

@@ -3,8 +3,10 @@ package session
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -12,13 +14,14 @@ import (
 	"github.com/dezren39/mcpx/pkg/wire"
 )
 
-// looks remembers when and how the host was last asked where it is. Only the
-// goroutine that places requests uses it, one at a time, but for dirty.
+// looks remembers when and how the host was last asked where it is.
 type looks struct {
-	dirty  atomic.Bool // the host said that its roots changed, and has not said what they are
-	at     time.Time   // of the last answer
-	stands []string    // where the shim's ancestors stood then
-	silent bool        // it declares roots and does not answer
+	dirty atomic.Bool // the host said that its roots changed, and has not said what they are
+
+	mu     sync.Mutex // guards what follows, and held while the host is asked: one answer is for all
+	at     time.Time  // of the last answer
+	stands []string   // where the shim's ancestors stood then
+	silent bool       // it declares roots and does not answer
 }
 
 // moved is the one failure that must not be papered over: the host stands
@@ -34,13 +37,16 @@ func (e *moved) Hint() string {
 	return "call again; if it never answers, name the directory: mcpx connect --cwd DIR SERVER"
 }
 
-// where returns the session's spot for a request, asking the host again when it
-// may have moved without a word. env may be nil. Only the goroutine that places
+// where returns the spot for a request, asking the host again when it may have
+// moved without a word. env may be nil. Only the goroutine that places the lane's
 // requests calls it.
-func (c *Conn) where(ctx context.Context, env *wire.Envelope) (*spot, error) {
-	s, facts := c.known(env)
-	if !c.mustLook(s) {
-		return c.resolve(ctx, s, facts, stale(s))
+func (l *lane) where(ctx context.Context, env *wire.Envelope) (*spot, error) {
+	c := l.c
+	c.look.mu.Lock()
+	defer c.look.mu.Unlock()
+	st, facts := c.known(env)
+	if !c.mustLook(st) {
+		return l.resolve(ctx, facts, stale(st))
 	}
 	stands, _ := c.stands()
 	dirty := c.look.dirty.Swap(false)
@@ -48,52 +54,69 @@ func (c *Conn) where(ctx context.Context, env *wire.Envelope) (*spot, error) {
 	if err == nil {
 		facts.Native = native
 		c.look.at, c.look.stands, c.look.silent = time.Now(), stands, false
-		return c.resolve(ctx, s, facts, "")
+		return l.resolve(ctx, facts, "")
 	}
-	if s != nil && (dirty || !slices.Equal(stands, c.look.stands)) || ctx.Err() != nil {
+	if st != nil && (dirty || !slices.Equal(stands, c.look.stands)) || ctx.Err() != nil {
 		if dirty {
 			c.look.dirty.Store(true) // the next request asks again
 		}
 		return nil, cmp.Or(ctx.Err(), error(&moved{err}))
 	}
 	c.look.at, c.look.stands, c.look.silent = time.Now(), stands, true
-	return c.resolve(ctx, s, facts, err.Error())
+	return l.resolve(ctx, facts, err.Error())
 }
 
-// known is the spot so far and the facts that hold for env, without asking.
-func (c *Conn) known(env *wire.Envelope) (*spot, roots.Facts) {
+// errUnknown is a spot that cannot be told without waiting.
+var errUnknown = errors.New("the host must be asked where it is")
+
+// known is the spot for a request when the host need not be asked.
+func (l *lane) known(env *wire.Envelope) (*spot, error) {
+	c := l.c
+	if !c.look.mu.TryLock() {
+		return nil, errUnknown
+	}
+	defer c.look.mu.Unlock()
+	st, facts := c.known(env)
+	if st == nil || c.mustLook(st) {
+		return nil, errUnknown
+	}
+	return l.resolve(c.life, facts, st.stale)
+}
+
+// known is where the session stood last and the facts that hold for env.
+func (c *Conn) known(env *wire.Envelope) (*stand, roots.Facts) {
 	c.mu.Lock()
-	s := c.spot
+	st := c.stand
 	c.mu.Unlock()
 	facts := c.given
-	if s != nil {
-		facts = s.facts
+	if st != nil {
+		facts = st.facts
 	}
 	if env != nil && env.Meta != (wire.Span{}) {
 		if dir := roots.MetaCheckout(env.Bytes(env.Meta)); dir != "" {
 			facts.Meta = dir
 		}
 	}
-	return s, facts
+	return st, facts
 }
 
-func stale(s *spot) string {
-	if s == nil {
+func stale(st *stand) string {
+	if st == nil {
 		return ""
 	}
-	return s.stale
+	return st.stale
 }
 
 // mustLook decides whether the host is asked before the next request. One that
 // declares no roots never is, nor one whose directory a person chose; the others
 // at first, when they say so, when an ancestor of the shim stands elsewhere, and,
-// unless they promised to tell, when the last look is a second old.
-func (c *Conn) mustLook(s *spot) bool {
+// unless they promised to tell, when the last look is a second old. Needs look.mu.
+func (c *Conn) mustLook(st *stand) bool {
 	host := c.facts()
 	if !host.roots || c.given.Flag != "" || c.given.Var != "" {
 		return false
 	}
-	if s == nil || c.look.at.IsZero() || c.look.dirty.Load() {
+	if st == nil || c.look.at.IsZero() || c.look.dirty.Load() {
 		return true
 	}
 	stands, readable := c.stands()

@@ -255,22 +255,23 @@ func TestTheServerOfASessionHearsOfItsNewRoots(t *testing.T) { // design D5
 func TestCertain(t *testing.T) {
 	tests := []struct {
 		name string
-		spot spot
+		at   stand
 		want bool
 	}{
-		{"a flag", spot{dir: "/home/u", origin: roots.Flag}, true},
-		{"a variable", spot{dir: "/", origin: roots.Var}, true},
-		{"what a person set", spot{dir: "/a", origin: roots.Set}, true},
-		{"a variable of the host's", spot{dir: "/home/u", origin: roots.Host}, true},
-		{"a working directory", spot{dir: "/a", origin: roots.Cwd}, true},
-		{"not home", spot{dir: "/home/u", origin: roots.Cwd}, false},
-		{"not /", spot{dir: "/", origin: roots.Cwd}, false},
-		{"not nowhere", spot{}, false},
-		{"not what the host may change before its first call", spot{dir: "/a", origin: roots.Native}, false},
+		{"a flag", stand{dir: "/home/u", origin: roots.Flag}, true},
+		{"a variable", stand{dir: "/", origin: roots.Var}, true},
+		{"what a person set", stand{dir: "/a", origin: roots.Set}, true},
+		{"a variable of the host's", stand{dir: "/home/u", origin: roots.Host}, true},
+		{"a working directory", stand{dir: "/a", origin: roots.Cwd}, true},
+		{"not home", stand{dir: "/home/u", origin: roots.Cwd}, false},
+		{"not /", stand{dir: "/", origin: roots.Cwd}, false},
+		{"not nowhere", stand{}, false},
+		{"not what the host may change before its first call", stand{dir: "/a", origin: roots.Native}, false},
 	}
-	for _, tt := range tests {
+	for i := range tests { // a stand holds a lock
+		tt := &tests[i]
 		t.Run(tt.name, func(t *testing.T) {
-			if got := tt.spot.certain("/home/u"); got != tt.want {
+			if got := tt.at.certain("/home/u"); got != tt.want {
 				t.Errorf("certain: got %v, want %v", got, tt.want)
 			}
 		})

@@ -59,7 +59,8 @@ func (c *Conn) inFlight() (n int) {
 
 // awaitRoom holds a request back until servers have fewer calls than they may,
 // at most for startTimeout: then it returns what the host is told.
-func (c *Conn) awaitRoom(it *item) error {
+func (l *lane) awaitRoom(it *item) error {
+	c := l.c
 	for c.full() {
 		c.mu.Lock()
 		if c.inFlight() < maxInFlight {
@@ -71,11 +72,11 @@ func (c *Conn) awaitRoom(it *item) error {
 			freed = make(chan struct{})
 			c.freed = freed
 		}
-		patience := c.patience()
-		left := patience - (time.Since(it.at) - (c.elsewhere - it.elsewhere))
+		patience := l.patience()
+		left := patience - (time.Since(it.at) - (l.elsewhere - it.elsewhere))
 		c.mu.Unlock()
 		if left <= 0 {
-			return &crowded{c.o.Hello.Server, patience}
+			return &crowded{l.name, patience}
 		}
 		t := time.NewTimer(left)
 		select {
@@ -95,29 +96,30 @@ func (c *Conn) awaitRoom(it *item) error {
 func (m *message) size() int { return perMessage + len(m.Line) }
 
 // patience is how long a request waits for room. Needs c.mu.
-func (c *Conn) patience() time.Duration {
-	if c.spot == nil || c.spot.verdict.server == nil {
+func (l *lane) patience() time.Duration {
+	if l.spot == nil || l.spot.verdict.server == nil {
 		return usualTimeout
 	}
-	return c.spot.verdict.server.StartTimeout
+	return l.spot.verdict.server.StartTimeout
 }
 
 // waitedElsewhere counts the time that those in the queue spend behind what is
 // no matter of how many calls there are: a start, a question to the host.
-func (c *Conn) waitedElsewhere(since time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.elsewhere += time.Since(since)
+func (l *lane) waitedElsewhere(since time.Time) {
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	l.elsewhere += time.Since(since)
 }
 
-// withdraw takes a request that waits out of the queue; false when its turn has
+// forgo takes a request that waits out of the queue; false when its turn has
 // come, and whoever places it will see that it is cancelled.
-func (c *Conn) withdraw(it *item) bool {
+func (l *lane) forgo(it *item) bool {
+	c := l.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for i, o := range c.queue {
+	for i, o := range l.queue {
 		if o == it {
-			c.queue = append(c.queue[:i:i], c.queue[i+1:]...)
+			l.queue = append(l.queue[:i:i], l.queue[i+1:]...)
 			c.queued -= it.size()
 			delete(c.waiting, it.id)
 			return true
