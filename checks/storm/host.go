@@ -51,8 +51,8 @@ type Host struct {
 	once    sync.Once
 	ended   chan struct{} // the reader is done
 	wg      sync.WaitGroup
-	stderr  bytes.Buffer // to be read once connect has ended
-	late    []*request   // slow calls that will be cancelled
+	stderr  said
+	late    []*request // slow calls that will be cancelled
 }
 
 // Connect starts `mcpx connect` with bin in dir, shakes hands and begins.
@@ -141,6 +141,25 @@ func (h *Host) End() Tally {
 		h.r.T.Errorf("%s: never answered: %v; stderr: %s", h.o.Label, left, h.stderr.String())
 	}
 	return h.tally
+}
+
+// said is what a connect wrote to stderr.
+type said struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+func (s *said) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.text = append(s.text, p...)
+	return len(p), nil
+}
+
+func (s *said) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return string(s.text)
 }
 
 // pausing reads as the host's habit is.

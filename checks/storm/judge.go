@@ -50,7 +50,6 @@ type request struct {
 	id        string // as it stands in the line
 	method    string
 	want      string // the text of the answer; "" for what has none
-	token     string
 	cancelled bool
 	death     int // how many daemons had ended when it was asked; -1 while one did
 }
@@ -89,8 +88,8 @@ func newJudge(label string, allow func(*rig.RPCError) bool, fault func(string, .
 	return j
 }
 
-// ask registers a request and returns its line. make gets the request to fill in
-// and returns its params, "" for none.
+// ask registers a request and returns its line. params gets the request to fill in
+// and returns what they are, "" for none.
 func (j *Judge) ask(method string, params func(q *request) string) (*request, string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
