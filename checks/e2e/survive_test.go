@@ -34,6 +34,7 @@ func TestTheDaemonIsKilledUnderTraffic(t *testing.T) {
 		}))
 	}
 	rnd := rand.New(rand.NewPCG(seed, 4))
+	c.Recovered()
 	for n := range kills {
 		<-time.After(time.Duration(rnd.IntN(200)) * time.Millisecond) // any moment of the traffic will do
 		c.Signal(storm.Kill)

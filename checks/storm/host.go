@@ -264,13 +264,17 @@ func (h *Host) await(n int) bool {
 
 // one asks for one thing or another.
 func (h *Host) one() {
+	if h.rnd.IntN(1000) < []int{Quick: 6, Slow: 15, Stuck: 30}[h.o.Habit] { // long lines cost a judge much time
+		if h.rnd.IntN(3) == 0 {
+			h.echo(h.rnd.IntN(2 << 20))
+		} else {
+			h.big(float64(h.rnd.IntN(8)) / 8)
+		}
+		return
+	}
 	switch n := h.rnd.IntN(100); {
-	case n < 60:
+	case n < 66:
 		h.echo(h.rnd.IntN(3000))
-	case n < 61:
-		h.echo(h.rnd.IntN(2 << 20))
-	case n < 64:
-		h.big(float64(h.rnd.IntN(8)) / 8)
 	case n < 76:
 		h.call("sleep", "slept", fmt.Sprintf(`"ms":%d`, h.rnd.IntN(60)), false)
 	case n < 82:

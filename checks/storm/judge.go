@@ -75,16 +75,15 @@ type Judge struct {
 	halves    int // and a line that was cut short
 	shaken    bool
 	dying     bool          // a daemon, at this moment
-	recovered chan struct{} // closed unless shaken
+	recovered chan struct{} // closed unless shaken, as it is at first
 	answered  chan struct{} // one for each request that ended
 }
 
 // newJudge makes one that reports what is wrong to fault, and takes the errors
 // that allow knows for answers.
 func newJudge(label string, allow func(*rig.RPCError) bool, fault func(string, ...any)) *Judge {
-	j := &Judge{label: label, allow: allow, fault: fault, tally: Tally{Sessions: 1}, recovered: make(chan struct{}),
+	j := &Judge{label: label, allow: allow, fault: fault, tally: Tally{Sessions: 1}, shaken: true, recovered: make(chan struct{}),
 		open: map[string]*request{}, over: map[string]*request{}, tokens: map[string]bool{}, answered: make(chan struct{}, 1<<16)}
-	close(j.recovered)
 	return j
 }
 
