@@ -18,6 +18,9 @@ import (
 // helloWait bounds a hello and the hand-over that follows it (threat T17).
 const helloWait = 5 * time.Second
 
+// shortHello is how long a hello is at most that needs no slot.
+const shortHello = 4 << 10
+
 // peerKey finds the accepted connection in a request's context.
 type peerKey struct{}
 
@@ -25,13 +28,16 @@ type peerKey struct{}
 func (d *Daemon) attachServer() *http.Server {
 	m := http.NewServeMux()
 	m.HandleFunc("POST /v1/session", d.attach)
-	return d.httpServer(m)
+	s := d.httpServer(m)
+	s.ReadTimeout, s.IdleTimeout = helloWait, helloWait // for the body, too, and for another request
+	return s
 }
 
 func (d *Daemon) httpServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: helloWait,
+		IdleTimeout:       time.Minute, // between requests: each holds a descriptor
 		MaxHeaderBytes:    16 << 10,
 		ConnContext:       func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, peerKey{}, c) },
 	}
@@ -53,18 +59,9 @@ func peer(r *http.Request) socket.Peer {
 // attach opens a session: hello, 101, three descriptors, and then the host's
 // own pipes (design D8).
 func (d *Daemon) attach(w http.ResponseWriter, r *http.Request) {
-	select {
-	case d.hellos <- struct{}{}:
-		defer func() { <-d.hellos }()
-	case <-r.Context().Done():
-		return
-	}
 	var hello api.Hello
-	if err := readHello(w, r, &hello); err != nil {
-		api.WriteError(w, http.StatusBadRequest, *err)
-		return
-	}
-	if status, err := d.admit(hello); err != nil {
+	if status, err := d.hear(w, r, &hello); err != nil {
+		w.Header().Set("Connection", "close") // nothing else can be asked here
 		api.WriteError(w, status, *err)
 		return
 	}
@@ -86,6 +83,24 @@ func (d *Daemon) attach(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	d.wg.Go(func() { d.host(a, hello, shim, h) })
+}
+
+// hear reads a hello and decides upon it. Only a long one waits for a slot: who is
+// slow to send a short one, or to hand over, holds no more than one who says
+// nothing at all, and must not hold up others.
+func (d *Daemon) hear(w http.ResponseWriter, r *http.Request, hello *api.Hello) (int, *api.Error) {
+	if r.ContentLength < 0 || r.ContentLength > shortHello {
+		select {
+		case d.hellos <- struct{}{}:
+			defer func() { <-d.hellos }()
+		case <-r.Context().Done():
+			return http.StatusRequestTimeout, &api.Error{Msg: "the caller left"}
+		}
+	}
+	if err := readHello(w, r, hello); err != nil {
+		return http.StatusBadRequest, err
+	}
+	return d.admit(*hello)
 }
 
 // refuse ends a hand-over that was not as it must be.

@@ -61,7 +61,7 @@ type Daemon struct {
 	told    told                                    // problems in the log already
 	environ func(context.Context) ([]string, error) // the base of children's environment
 	calls   atomic.Int64                            // mints call ids
-	hellos  chan struct{}                           // slots for hellos in progress (threat T17)
+	hellos  chan struct{}                           // slots for long hellos in progress (threat T17)
 
 	stop func() // begins an orderly end; safe to call twice
 
