@@ -146,7 +146,7 @@ func TestEachFaultOfAServerCostsOnlyItsCall(t *testing.T) {
 		dirs[i] = t.TempDir()
 		servers[name(i)] = fmt.Sprintf(`"args": ["%s"], "mcpx": {%s}`, strings.Join(strings.Fields(in(dirs[i], f.flags)), `", "`), f.block)
 	}
-	r := rig.New(t, mcpx, strings.Replace(config(servers), `{"mcpServers"`, `{"daemon": {"stopGrace": "200ms"}, "mcpServers"`, 1))
+	r := rig.New(t, mcpx, strings.Replace(config(servers), `{"mcpServers"`, `{"daemon": {"stopGrace": "200ms", "maxInstances": 200}, "mcpServers"`, 1))
 	r.Mcpx("check")
 	good := open(r, r.Home, "good", "--session", "good")
 	first := whoami(t, good)
