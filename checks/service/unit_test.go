@@ -59,14 +59,20 @@ func install(t *testing.T, r *rig.Rig, env ...string) *unit {
 		}
 		u.sockets[name] = l
 	}
-	t.Cleanup(func() {
-		for _, l := range u.sockets {
-			l.Close()
-		}
-		u.stop()
-		u.notes.Close()
-	})
+	t.Cleanup(u.uninstall)
 	return u
+}
+
+// uninstall stops the service and listens no more.
+func (u *unit) uninstall() {
+	for name, l := range u.sockets {
+		l.Close()
+		_ = os.Remove(filepath.Join(u.r.Run, name+".sock"))
+	}
+	u.sockets = nil
+	u.stop()
+	u.notes.Close()
+	_ = os.Remove(filepath.Join(filepath.Dir(u.r.Run), "notify"))
 }
 
 // start starts the daemon. The sockets come in another order than one may think.

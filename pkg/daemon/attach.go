@@ -127,11 +127,17 @@ func readHello(w http.ResponseWriter, r *http.Request, hello *api.Hello) *api.Er
 // admit decides whether a hello may open a session, and how it is refused: 503
 // has the shim dial again, for the next daemon.
 func (d *Daemon) admit(h api.Hello) (int, *api.Error) {
+	switch skewed(h.API, api.Version, d.o.Supervised) {
+	case refuse:
+		return http.StatusConflict, &api.Error{Msg: fmt.Sprintf("the caller speaks API %d, this daemon %d (%s)", h.API, api.Version, d.o.Version), Hint: "a service runs an older mcpx; restart it with the newer one: systemctl --user restart mcpx"}
+	case leave:
+		d.o.Log.Info("left for a newer caller", "err", fmt.Sprintf("it speaks API %d, this daemon %d", h.API, api.Version))
+		d.stop()
+		return http.StatusServiceUnavailable, &api.Error{Msg: "the daemon leaves for a newer one", Hint: "connect again"}
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
-	case h.API != api.Version:
-		return http.StatusConflict, &api.Error{Msg: fmt.Sprintf("the caller speaks API %d, this daemon %d (%s)", h.API, api.Version, d.o.Version), Hint: "mcpx stop, then connect again: the newer program starts its own daemon"}
 	case h.Server == "":
 		return http.StatusBadRequest, &api.Error{Field: "SERVER", Msg: "connect needs the name of a server", Hint: "mcpx explain --all lists the servers of this directory"}
 	case d.quit:
