@@ -30,6 +30,14 @@ func Nodes(path string, data []byte) ([]Node, *Problem) {
 	return w.found, nil
 }
 
+// Tree parses a JSONC file; place says where in it a byte stands, counted after
+// a byte order mark. The Problem says where it does not parse.
+func Tree(path string, data []byte) (root hujson.Value, place func(offset int) Origin, p *Problem) {
+	t := newText(path, data)
+	root, p = t.tree()
+	return root, t.origin, p
+}
+
 // walker gathers the values below one.
 type walker struct {
 	text   *text

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dezren39/mcpx/pkg/config"
 	"github.com/dezren39/mcpx/pkg/hostfile"
+	"github.com/dezren39/mcpx/pkg/visibility"
 )
 
 // check is everything wrong with the fleet: what mcpx check finds in the shared
@@ -27,7 +28,9 @@ func (f fleet) check() config.Problems {
 	problems = append(problems, f.secrets()...)
 	problems = append(problems, f.relativeCommands()...)
 	if data, ok := f.in.Files[RulesName]; ok {
-		problems = append(problems, checkRules(f.path(RulesName), data, f.shared.Names())...)
+		rules, faults := visibility.Parse(f.path(RulesName), data)
+		problems = append(problems, faults...)
+		problems = append(problems, rules.Unknown(f.shared.Names())...)
 	}
 	if len(f.machines) == 0 {
 		problems = append(problems, f.servers(f.shared)...)

@@ -83,7 +83,7 @@ func TestEachRuleNamesWhatBreaksIt(t *testing.T) {
 			`error [check] fleet/machines/laptop.json:1:27: hosts[0]: no host is called "codx" | did you mean codex?`}},
 		{"rules of the wrong shape", `"a": { "command": "a" }`, `{ "default": "all", "rule": [], "rules": [ 3, { "path": "", "servers": ["b", 1] }, {} ] }`, "", []string{
 			`error [check] fleet/rules.json:1:14: default: is not of the right kind | write { "default": "*", "rules": [ { "path": "~/src", "servers": ["NAME"] } ] }`,
-			`error [check] fleet/rules.json:1:29: rule: unknown key | known here: default, rules; in a rule: path, servers`,
+			`error [check] fleet/rules.json:1:29: rule: unknown key | did you mean rules?`,
 			`error [check] fleet/rules.json:1:44: rules[0]: is not of the right kind | write { "default": "*", "rules": [ { "path": "~/src", "servers": ["NAME"] } ] }`,
 			`error [check] fleet/rules.json:1:57: rules[1].path: is empty | name a directory: ~/src`,
 			`warning [check] fleet/rules.json:1:73: rules[1].servers[0]: no server is called "b" | there are: a`,

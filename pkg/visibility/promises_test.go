@@ -1,0 +1,134 @@
+package visibility
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// promises are what the rules were asked to do, sentence by sentence, and the
+// test that holds each: "package.Test", or "package.Test/name of a row". A
+// sentence on what is made of a decision has to be held where that is done; where
+// is says who that is as long as no test is named.
+var promises = []struct{ sentence, test, where string }{
+	// Features
+	{"Per-directory allow-list of MCP servers, inherited by subdirectories", "visibility.TestMatch/a directory under it inherits", ""},
+	{"Hides the tools and refuses the calls", "visibility.TestDecide", ""},
+	{"Per-session switches: narrow or widen the session you are in, temporarily, without touching the rules", "visibility.TestChange", ""},
+	{"Honest readout: each server's runtime state, so \"allowed but dead\" is visible", "", "daemon: status joins decision and state"},
+	{"A saved rule reaches running sessions immediately", "", "session: lists change when rules do"},
+	// Why
+	{"A session opened in D:\\work\\proj-a gets only atlassian", "visibility.TestMatch/a drive", ""},
+	{"Every other folder is left exactly as it was", "visibility.TestMatch/another folder of the drive", ""},
+	// Limits
+	{"Cannot conjure a disabled server: anything in an allow-list must already be enabled", "visibility.TestDecide/a switch shows no server that is off", ""},
+	{"Only subtracts", "visibility.TestDecide/by the longer rule, which names one that is not there", ""},
+	{"Subagents are scoped independently, from their own working directory", "", "session: a connection is decided by its own directory"},
+	// Rules document
+	{"No file = no effect", "visibility.TestNoDocumentShowsEverything", ""},
+	{"default \"*\": unmatched folders inject everything", "visibility.TestMatch/default all", ""},
+	{"default []: unmatched folders inject no MCP server at all", "visibility.TestMatch/default nothing", ""},
+	{"default [\"a\",\"b\"]: unmatched folders inject only those", "visibility.TestMatch/default some", ""},
+	{"rules[].path: ~/ expands", "visibility.TestMatch/home", ""},
+	{"and so does the home directory's variable", "visibility.TestMatch/home by its variable", ""},
+	{"either slash works", "visibility.TestMatch/either slash", ""},
+	{"case-insensitive where the file system is", "visibility.TestMatch/case, where the file system has none", ""},
+	{"rules[].servers: allow-list for that directory and everything under it", "visibility.TestMatch/a directory with a rule", ""},
+	{"A rule may name nothing", "visibility.TestMatch/a list of nothing", ""},
+	// Matching
+	{"Subdirectories inherit their parent rule", "visibility.TestMatch/a directory under it inherits", ""},
+	{"Comparison happens at a separator boundary, so /ws/proj never matches /ws/project", "visibility.TestMatch/not one that begins alike", ""},
+	{"Longest path wins", "visibility.TestMatch/the longest path wins", ""},
+	{"Set a baseline on /ws and override it on /ws/proj", "visibility.TestMatch/and the baseline holds beside it", ""},
+	{"Among equal-length duplicates the later row wins", "visibility.TestMatch/of two alike the later wins", ""},
+	{"A session with no cwd falls back to default", "visibility.TestMatch/no directory", ""},
+	{"A rules change applies to running sessions immediately, by saving and by editing the file", "", "session and source: a changed file decides again"},
+	{"applyToRunningSessions false: each session keeps what it began with", "", "session: keeps its table"},
+	// Config
+	{"rulesPath: where the document is", "", "source: reads it"},
+	{"enforceGuard: also refuse the call, not just hide the tool (always on)", "", "session: asks the decision at call time"},
+	{"onRulesError open: as if absent; closed: nothing", "visibility.TestNoDocumentShowsEverything", ""},
+	{"logDecisions: one line per session: which rule matched, which servers survived", "visibility.TestDecisionInWords", ""},
+	// How it works
+	{"A server that connected a moment ago and is called immediately is refused too", "", "session: asks the decision at call time"},
+	{"A child's scope is its own, a parent's restriction does not reach it", "", "session: a switch belongs to a session"},
+	// Settings
+	{"Says so when the document does not exist yet", "", "cmd/mcpx: rules list"},
+	{"Default: all, none or custom", "visibility.TestEdit/another default", ""},
+	{"Directory rules: one editable row each", "visibility.TestEdit/another list for a row", ""},
+	{"Add a rule by a path typed by hand", "visibility.TestEdit/a new row", ""},
+	{"Saving writes the document atomically", "", "source: writes what Set returns"},
+	{"A rejected payload shows the reason verbatim and leaves the file untouched", "visibility.TestEditRefuses/a document with an error", ""},
+	// The badge
+	{"Rendered always, matched rule or not: no rule matched → MCP all", "visibility.TestDecide/by default all", ""},
+	{"rule matched → MCP atlassian, or atlassian +1 for several", "visibility.TestDecide/by a rule", ""},
+	{"rule with [] → MCP none", "visibility.TestDecide/nothing", ""},
+	{"Shows the session directory, which rule decided it", "visibility.TestDecide", ""},
+	{"and the visible and hidden counts", "visibility.TestDecide", ""},
+	{"flip one to add or remove that server for the session you are looking at", "visibility.TestChange/widen a rule", ""},
+	{"or use All / None / Back to the rule", "visibility.TestChange/back to the rules", ""},
+	{"The response to the write is the new readout", "", "daemon: answers PUT visible with the decision"},
+	{"Nothing is written to the rules document", "visibility.TestASwitchOutranksTheRules", ""},
+	{"and the override dies with the session", "", "session: ends"},
+	{"It outranks the rules while set: a rules save no longer disturbs that session", "visibility.TestASwitchOutranksTheRules", ""},
+	{"Back to the rule re-joins", "visibility.TestChange/back to the rules", ""},
+	{"It may widen, not just narrow", "visibility.TestChange/widen a rule", ""},
+	{"up to whatever is enabled: it cannot conjure a disabled server", "visibility.TestChangeRefuses/a server that is off", ""},
+	{"The badge has a * while a session is overridden", "visibility.TestDecide/by a switch that widens", ""},
+	// Allowed but unusable
+	{"A server is usable only when it is connected and has listed its tools", "", "daemon: status"},
+	{"The badge has a ! when a rule names a server that there is not", "visibility.TestDecide/by the longer rule, which names one that is not there", ""},
+	{"a typo, or a removed server, is told", "visibility.TestUnknownNamesAreTold", ""},
+	{"foo and foo__bar can coexist: the scope of one is not the other's", "visibility.TestDecide/a name is not its beginning", ""},
+	{"Ownership of a tool goes to the right server, not to the first __", "roof.TestFind", ""},
+	// Risk
+	{"Takes capabilities away from a session; it can never add one", "visibility.TestDecide/a switch shows no server that is off", ""},
+	{"A broken rules document fails open by default, so a typo cannot strip a working session", "visibility.TestNoDocumentShowsEverything", ""},
+	{"Only ever handles server names and paths: no command line, arguments, or environment", "visibility.TestDecide", ""},
+}
+
+// TestPromises checks that every sentence is held by a test that there is, or
+// says who is to hold it.
+func TestPromises(t *testing.T) {
+	sources := map[string]string{} // by package
+	for _, p := range promises {
+		if p.test == "" {
+			if p.where == "" {
+				t.Errorf("nobody holds: %s", p.sentence)
+			}
+			continue
+		}
+		pkg, test, _ := strings.Cut(p.test, ".")
+		if _, ok := sources[pkg]; !ok {
+			sources[pkg] = testsOf(t, pkg)
+		}
+		name, row, hasRow := strings.Cut(test, "/")
+		if !strings.Contains(sources[pkg], "func "+name+"(t *testing.T)") {
+			t.Errorf("there is no %s.%s: %s", pkg, name, p.sentence)
+		}
+		if hasRow && !strings.Contains(sources[pkg], `{"`+row+`",`) {
+			t.Errorf("%s.%s has no row %q: %s", pkg, name, row, p.sentence)
+		}
+	}
+}
+
+func testsOf(t *testing.T, pkg string) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("..", pkg, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	for _, f := range files {
+		if filepath.Base(f) == "promises_test.go" {
+			continue // it names all of them
+		}
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(text)
+	}
+	return all.String()
+}
