@@ -10,6 +10,7 @@ import (
 	"github.com/dezren39/mcpx/pkg/config"
 	"github.com/dezren39/mcpx/pkg/mux"
 	"github.com/dezren39/mcpx/pkg/pool"
+	"github.com/dezren39/mcpx/pkg/remote"
 	"github.com/dezren39/mcpx/pkg/roots"
 	"github.com/dezren39/mcpx/pkg/scope"
 	"github.com/dezren39/mcpx/pkg/spawn"
@@ -64,25 +65,18 @@ func (sv *server) dial(ctx context.Context, id string, rs scope.ResolvedScope, c
 		return nil, err
 	}
 	dir, _ := canon.Marked(r.dirOf(plan)) // if it is not there, the start itself says so
-	var pid atomic.Int64
-	child := r.o.Child
-	child.Marker = r.o.Marker + "." + id
-	child.OnStderr = func(line string) {
-		r.logs.add(LogLine{Time: time.Now(), Server: plan.Server, Key: plan.Key, PID: int(pid.Load()), Line: line})
-	}
-	eras, asking := r.eras.of(sv.def), askingOf(&sv.conf, rs.Key)
-	conn, err := upstream.Dial(ctx, plan, upstream.Options{
-		Child: child, Eras: eras, SiblingLegacy: eras.knowsLegacy(),
-		Roots: r.softRoots(rs.Key), Asks: r.asks(asking, rs.Key, cc), StartTimeout: sv.conf.StartTimeout,
-		Version: r.o.Version, Log: r.log,
-	})
+	asking := askingOf(&sv.conf, rs.Key)
+	conn, err := sv.greet(ctx, id, plan, r.asks(asking, rs.Key, cc))
 	if err != nil {
 		return nil, err
 	}
-	pid.Store(int64(conn.PID()))
-	r.log.Info("spawned", "server", plan.Server, "key", plan.Key, "root", plan.Root,
-		"dir", r.dirOf(plan), "dir_source", string(plan.DirSource), "pid", conn.PID(),
-		"era", string(conn.Handshake().Era), "took", time.Since(began).Round(time.Millisecond))
+	took, hs := time.Since(began).Round(time.Millisecond), conn.Handshake()
+	if plan.URL != "" {
+		r.log.Info("connected", "server", plan.Server, "key", plan.Key, "root", plan.Root, "era", string(hs.Era), "took", took)
+	} else {
+		r.log.Info("spawned", "server", plan.Server, "key", plan.Key, "root", plan.Root,
+			"dir", r.dirOf(plan), "dir_source", string(plan.DirSource), "pid", conn.PID(), "era", string(hs.Era), "took", took)
+	}
 	in := &instance{
 		sv: sv, key: rs.Key, conn: conn, mux: mux.New(conn, mux.Options{Server: plan.Server, Asking: asking}),
 		news: make(chan struct{}, 1), dir: dir,
@@ -96,6 +90,41 @@ func (sv *server) dial(ctx context.Context, id string, rs scope.ResolvedScope, c
 	})
 	in.wg.Go(in.follow)
 	return in, nil
+}
+
+// greet starts a server or reaches a remote, and shakes hands.
+func (sv *server) greet(ctx context.Context, id string, plan spawn.Plan, asks []byte) (conn, error) {
+	r, eras := sv.r, sv.r.eras.of(sv.def)
+	if plan.URL != "" {
+		o := remote.Options{
+			Child: r.o.Child, Eras: eras, Roots: r.softRoots(plan.Key), Asks: asks,
+			StartTimeout: sv.conf.StartTimeout, Version: r.o.Version, Log: r.log,
+		}
+		if r.o.Tokens != nil {
+			o.Tokens = r.o.Tokens(&sv.conf)
+		}
+		c, err := remote.Dial(ctx, plan, o)
+		if err != nil {
+			return nil, err // not a nil *Conn
+		}
+		return c, nil
+	}
+	var pid atomic.Int64
+	child := r.o.Child
+	child.Marker = r.o.Marker + "." + id
+	child.OnStderr = func(line string) {
+		r.logs.add(LogLine{Time: time.Now(), Server: plan.Server, Key: plan.Key, PID: int(pid.Load()), Line: line})
+	}
+	c, err := upstream.Dial(ctx, plan, upstream.Options{
+		Child: child, Eras: eras, SiblingLegacy: eras.knowsLegacy(),
+		Roots: r.softRoots(plan.Key), Asks: asks, StartTimeout: sv.conf.StartTimeout,
+		Version: r.o.Version, Log: r.log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	pid.Store(int64(c.PID()))
+	return c, nil
 }
 
 // lookEvery bounds how often a busy instance's directory is looked at.

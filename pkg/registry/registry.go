@@ -13,6 +13,7 @@ import (
 	"github.com/dezren39/mcpx/pkg/child"
 	"github.com/dezren39/mcpx/pkg/config"
 	"github.com/dezren39/mcpx/pkg/pool"
+	"github.com/dezren39/mcpx/pkg/remote"
 	"github.com/dezren39/mcpx/pkg/roots"
 	"github.com/dezren39/mcpx/pkg/scope"
 	"github.com/dezren39/mcpx/pkg/state"
@@ -22,9 +23,10 @@ import (
 type Options struct {
 	Child   child.Options // Marker and OnStderr are filled in per instance
 	Home    string
-	Verify  func(*config.Resolved) error // whether a project's server still is what was trusted; nil: it is
-	Cache   *state.Dir                   // eras and catalogues; nil: they are kept in memory only
-	Limits  *pool.Limits                 // needed
+	Tokens  func(s *config.Resolved) remote.Tokens // the sign-in at a remote; nil: nobody can sign in
+	Verify  func(*config.Resolved) error           // whether a project's server still is what was trusted; nil: it is
+	Cache   *state.Dir                             // eras and catalogues; nil: they are kept in memory only
+	Limits  *pool.Limits                           // needed
 	Version string
 	Marker  string                                        // "<hash of runtime dir>.<epoch>"
 	Roots   func(key string) []roots.Root                 // soft roots of the session that owns key; nil when unknown

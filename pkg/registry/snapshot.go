@@ -7,6 +7,7 @@ import (
 	"github.com/dezren39/mcpx/pkg/api"
 	"github.com/dezren39/mcpx/pkg/pool"
 	"github.com/dezren39/mcpx/pkg/proc"
+	"github.com/dezren39/mcpx/pkg/remote"
 )
 
 // listFailed is the one state that a pool does not know.
@@ -45,6 +46,9 @@ func (in *instance) describe(st *api.InstanceStatus) {
 	st.Noise = in.conn.Noise()
 	if st.PID = in.conn.PID(); st.PID != 0 {
 		st.RSSBytes = proc.RSS(st.PID)
+	}
+	if c, ok := in.conn.(*remote.Conn); ok {
+		st.LastError = cmp.Or(c.Trouble(), st.LastError)
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()

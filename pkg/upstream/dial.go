@@ -24,9 +24,6 @@ const abandonGrace = 500 * time.Millisecond
 // error is child's when the program could not be started, else a *Failure. What
 // was started is gone when Dial fails.
 func Dial(ctx context.Context, p spawn.Plan, o Options) (*Conn, error) {
-	if p.URL != "" {
-		return nil, config.Problem{Server: p.Server, Field: "url", Msg: "remote servers are not supported yet"}
-	}
 	d := dialer{plan: p, opts: o.withDefaults()}
 	ctx, cancel := d.opts.deadline(ctx)
 	defer cancel()

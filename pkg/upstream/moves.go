@@ -191,13 +191,13 @@ func replyOf(env *wire.Envelope) (r reply, ok bool) {
 		r.result = bytes.Clone(env.Bytes(env.Result))
 		return r, true
 	}
-	r.code, r.msg, r.data = errorOf(env)
+	r.code, r.msg, r.data = ErrorOf(env)
 	return r, true
 }
 
-// errorOf takes an error object apart. What it cannot read stays empty: the
+// ErrorOf takes an error object apart. What it cannot read stays empty: the
 // answer is a refusal all the same.
-func errorOf(env *wire.Envelope) (code int, msg string, data []byte) {
+func ErrorOf(env *wire.Envelope) (code int, msg string, data []byte) {
 	var e struct {
 		Code    int             `json:"code"`
 		Message string          `json:"message"`
