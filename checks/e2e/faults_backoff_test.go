@@ -18,10 +18,11 @@ import (
 // TestBackOffIsSharedByAllSessionsOfAKey lets many sessions call a server that
 // cannot start in one directory, and can in another (report F3).
 func TestBackOffIsSharedByAllSessionsOfAKey(t *testing.T) {
-	const (
-		tries = 3 // 0, 1 and 3 s after the first
-		each  = 3 // a try asks with a probe, without, and without the workspace
-	)
+	const each = 3 // a try asks with a probe, without, and without the workspace
+	tries := 3     // 0, 1 and 3 s after the first
+	if testing.Short() {
+		tries = 2
+	}
 	r := rig.New(t, mcpx, config(map[string]string{
 		"keyed": `"args": ["-exit", "1", "-faulty", "1000", "-state", "${mcpx.root}/state", "-log", "${mcpx.root}/log"], "mcpx": {"scope": "cwd"}`,
 		"good":  `"args": []`,
