@@ -88,7 +88,7 @@ func (c *Crowd) Recovered() {
 		case <-h.ended:
 			c.R.T.Fatalf("%s: connect ended: %s", h.o.Label, h.stderr.String())
 		case <-late:
-			c.R.T.Fatalf("%s: no answer since the last daemon ended; open are %v", h.o.Label, h.left())
+			c.R.T.Fatalf("%s: no answer since the last daemon ended; open are %q", h.o.Label, h.lost())
 		}
 	}
 }
@@ -110,16 +110,20 @@ func (c *Crowd) One() {
 
 // End ends every host and returns what became of all requests.
 func (c *Crowd) End() Tally {
-	c.R.T.Helper()
-	all := make(chan Tally)
-	for _, h := range c.Hosts {
-		go func() { all <- h.End() }()
-	}
-	for range c.Hosts {
-		c.Past.Add(<-all)
-	}
+	c.Past.Add(end(c.Hosts))
 	c.Hosts = nil
 	return c.Past
+}
+
+func end(hosts []*Host) (sum Tally) {
+	all := make(chan Tally)
+	for _, h := range hosts {
+		go func() { all <- h.End() }()
+	}
+	for range hosts {
+		sum.Add(<-all)
+	}
+	return sum
 }
 
 // Seed is the environment variable's, else the clock's, and is logged: the same

@@ -33,6 +33,9 @@ type Options struct {
 	Habit  Habit
 	Seed   uint64
 	Flight int                      // requests at once; 0 means 4
+	Pause  time.Duration            // between two requests
+	Short  bool                     // no long lines, since the server takes its time
+	Deaf   bool                     // the server answers no call, so that there are none to cancel
 	Allow  func(*rig.RPCError) bool // errors that are answers; nil: none but of a replaced daemon
 }
 
@@ -116,7 +119,7 @@ func (h *Host) Kill() Tally {
 func (h *Host) End() Tally {
 	h.once.Do(func() { close(h.stop) })
 	h.wg.Wait()
-	for late := time.After(rig.Wait); len(h.left()) > 0; {
+	for late := time.After(rig.Wait); h.left() > 0; {
 		select {
 		case <-h.answered:
 			continue
@@ -125,7 +128,7 @@ func (h *Host) End() Tally {
 		}
 		break
 	}
-	left := h.left()
+	left := h.lost()
 	_ = h.stdin.Close()
 	select {
 	case <-h.ended:
@@ -138,7 +141,7 @@ func (h *Host) End() Tally {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.tally.Lost = len(left); len(left) > 0 {
-		h.r.T.Errorf("%s: never answered: %v; stderr: %s", h.o.Label, left, h.stderr.String())
+		h.r.T.Errorf("%s: never answered: %q; stderr: %s", h.o.Label, left, h.stderr.String())
 	}
 	return h.tally
 }
@@ -235,6 +238,9 @@ func (h *Host) work() {
 	h.write(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	for h.await(h.o.Flight) {
 		h.one()
+		if h.o.Pause > 0 {
+			<-time.After(h.o.Pause)
+		}
 	}
 	for _, q := range h.late {
 		h.takeBack(q)
@@ -243,7 +249,7 @@ func (h *Host) work() {
 
 // await waits until fewer than n requests are open; false when it is time to go.
 func (h *Host) await(n int) bool {
-	for len(h.left()) >= n {
+	for h.left() >= n {
 		select {
 		case <-h.answered:
 		case <-h.ended:
@@ -264,7 +270,7 @@ func (h *Host) await(n int) bool {
 
 // one asks for one thing or another.
 func (h *Host) one() {
-	if h.rnd.IntN(1000) < []int{Quick: 6, Slow: 15, Stuck: 30}[h.o.Habit] { // long lines cost a judge much time
+	if !h.o.Short && h.rnd.IntN(1000) < []int{Quick: 6, Slow: 15, Stuck: 30}[h.o.Habit] { // long lines cost a judge much time
 		if h.rnd.IntN(3) == 0 {
 			h.echo(h.rnd.IntN(2 << 20))
 		} else {
@@ -279,7 +285,7 @@ func (h *Host) one() {
 		h.call("sleep", "slept", fmt.Sprintf(`"ms":%d`, h.rnd.IntN(60)), false)
 	case n < 82:
 		h.call("progress", "progressed "+h.o.Label, fmt.Sprintf(`"n":3,"ms":2,"text":%q`, h.o.Label), true)
-	case n < 88:
+	case n < 88 && !h.o.Deaf:
 		h.late = append(h.late, h.call("sleep", "slept", `"ms":600000`, false))
 		if len(h.late) > 1 || h.o.Flight < 3 {
 			h.takeBack(h.late[0])

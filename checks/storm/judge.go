@@ -49,6 +49,7 @@ func (t *Tally) Add(o Tally) {
 type request struct {
 	id        string // as it stands in the line
 	method    string
+	line      string // the beginning of it
 	want      string // the text of the answer; "" for what has none
 	cancelled bool
 	death     int // how many daemons had ended when it was asked; -1 while one did
@@ -106,7 +107,9 @@ func (j *Judge) ask(method string, params func(q *request) string) (*request, st
 	}
 	j.open[q.id] = q
 	j.tally.Calls++
-	return q, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":%q%s}`, q.id, method, p)
+	line := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":%q%s}`, q.id, method, p)
+	q.line = fmt.Sprintf("%.130s", line)
+	return q, line
 }
 
 // cancel notes that the host does not want the answer any more.
@@ -247,12 +250,19 @@ func (j *Judge) notification(m *rig.Message) {
 	j.tally.Progress++
 }
 
-// left is how many requests are open; they are lost once nothing else comes.
-func (j *Judge) left() (ids []string) {
+// left is how many requests are open.
+func (j *Judge) left() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for id := range j.open {
-		ids = append(ids, id)
+	return len(j.open)
+}
+
+// lost are the requests that are open, when nothing else comes.
+func (j *Judge) lost() (lines []string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, q := range j.open {
+		lines = append(lines, q.line)
 	}
-	return ids
+	return lines
 }

@@ -21,6 +21,10 @@ const helloWait = 5 * time.Second
 // shortHello is how long a hello is at most that needs no slot.
 const shortHello = 4 << 10
 
+// leaveAfter is how long a daemon stays that leaves for a newer caller: by then
+// that one waits to start the next, before the older ones whose sessions it has.
+const leaveAfter = 100 * time.Millisecond
+
 // peerKey finds the accepted connection in a request's context.
 type peerKey struct{}
 
@@ -132,7 +136,7 @@ func (d *Daemon) admit(h api.Hello) (int, *api.Error) {
 		return http.StatusConflict, &api.Error{Msg: fmt.Sprintf("the caller speaks API %d, this daemon %d (%s)", h.API, api.Version, d.o.Version), Hint: "a service runs an older mcpx; restart it with the newer one: systemctl --user restart mcpx"}
 	case leave:
 		d.o.Log.Info("left for a newer caller", "err", fmt.Sprintf("it speaks API %d, this daemon %d", h.API, api.Version))
-		d.stop()
+		time.AfterFunc(leaveAfter, d.stop)
 		return http.StatusServiceUnavailable, &api.Error{Msg: "the daemon leaves for a newer one", Hint: "connect again"}
 	}
 	d.mu.Lock()

@@ -53,10 +53,13 @@ func (l *link) attach(ctx context.Context, start bool) error {
 	defer rt.Close()
 	const mayDie = 3
 	deaths, until := 0, time.Now().Add(l.o.patience())
+	leaving := 0 // the pid of a daemon that said so
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, 500*time.Millisecond) {
 		connect := l.o.connect
 		if !start {
 			connect = lookFor
+		} else if leaving != 0 {
+			connect = l.o.succeed(leaving)
 		}
 		conn, err := connect(ctx, rt)
 		if err != nil {
@@ -66,11 +69,16 @@ func (l *link) attach(ctx context.Context, start bool) error {
 			return net.ErrClosed
 		}
 		err = l.handOver()
-		if !errors.Is(err, errLeaving) {
+		if leaving = 0; errors.Is(err, errLeaving) {
+			leaving = peerOf(conn)
+		} else {
 			deaths++
 		}
 		if !errors.Is(err, errGone) || deaths == mayDie || time.Now().After(until) {
 			return l.explain(err)
+		}
+		if leaving != 0 && start {
+			continue // at once, before one that it served: the successor is ours
 		}
 		select {
 		case <-time.After(wait):
@@ -78,6 +86,15 @@ func (l *link) attach(ctx context.Context, start bool) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// peerOf is the process that listens at the other end, 0 if it cannot be told.
+func peerOf(c *net.UnixConn) int {
+	p, err := socket.PeerOf(c)
+	if err != nil {
+		return 0
+	}
+	return p.PID
 }
 
 // lookFor dials a daemon that runs. A dial without one would have systemd start

@@ -75,6 +75,48 @@ func (o Options) connect(ctx context.Context, rt *socket.Runtime) (*net.UnixConn
 	return o.launch(ctx, rt)
 }
 
+// succeed is connect after a daemon that said that it leaves: it takes the start
+// lock first and then waits for that to be gone, so that a newer build starts the
+// next one, not the older ones whose sessions that had (design D13).
+func (o Options) succeed(leaving int) func(context.Context, *socket.Runtime) (*net.UnixConn, error) {
+	return func(ctx context.Context, rt *socket.Runtime) (*net.UnixConn, error) {
+		if o.Getenv(noAutostart) != "" {
+			return o.connect(ctx, rt)
+		}
+		ctx, cancel := context.WithTimeout(ctx, o.patience())
+		defer cancel()
+		unlock, err := rt.LockStart(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer unlock()
+		for {
+			if pid, running, err := rt.Daemon(); err != nil || !running || pid != leaving {
+				break
+			}
+			select {
+			case <-time.After(10 * time.Millisecond):
+			case <-ctx.Done():
+				return nil, o.unheard(ctx, rt)
+			}
+		}
+		c, err := rt.Dial(socket.Attach)
+		if !errors.Is(err, socket.ErrNoDaemon) {
+			return c, err
+		}
+		return o.launch(ctx, rt)
+	}
+}
+
+// unheard is a daemon that holds the lock for too long.
+func (o Options) unheard(ctx context.Context, rt *socket.Runtime) error {
+	return &fault{
+		msg:  "a daemon holds the lock in " + rt.Path() + " but does not answer",
+		hint: "it may be starting or stopping; see: mcpx status",
+		err:  ctx.Err(),
+	}
+}
+
 // launch starts a daemon and waits until it answers. While another process
 // holds the daemon lock, none is started: that one is on its way out, or about
 // to listen (report L2).
@@ -93,11 +135,7 @@ func (o Options) launch(ctx context.Context, rt *socket.Runtime) (*net.UnixConn,
 		select {
 		case <-time.After(20 * time.Millisecond):
 		case <-ctx.Done():
-			return nil, &fault{
-				msg:  "a daemon holds the lock in " + rt.Path() + " but does not answer",
-				hint: "it may be starting or stopping; see: mcpx status",
-				err:  ctx.Err(),
-			}
+			return nil, o.unheard(ctx, rt)
 		}
 		c, err := rt.Dial(socket.Attach)
 		if !errors.Is(err, socket.ErrNoDaemon) {
