@@ -17,7 +17,7 @@ import (
 )
 
 // The programs under test, built once.
-var mcpx, echo string
+var mcpx, echo, fakemcp string
 
 func TestMain(m *testing.M) {
 	os.Exit(run(m))
@@ -34,12 +34,12 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	bins, err := rig.Build(dir, "github.com/dezren39/mcpx/cmd/mcpx", "github.com/dezren39/mcpx/checks/bench/echo")
+	bins, err := rig.Build(dir, "github.com/dezren39/mcpx/cmd/mcpx", "github.com/dezren39/mcpx/checks/bench/echo", "github.com/dezren39/mcpx/checks/fakemcp")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	mcpx, echo = bins[0], bins[1]
+	mcpx, echo, fakemcp = bins[0], bins[1], bins[2]
 	return m.Run()
 }
 

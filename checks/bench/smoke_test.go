@@ -32,6 +32,19 @@ func TestBenchmarksWork(t *testing.T) {
 			t.Errorf("measured %+v", m)
 		}
 	})
+	t.Run("noise", func(t *testing.T) {
+		r := noisyRig(t, "notifications/message")
+		calm, noisy := ready(joined(r, "calm", "raw"), call(64)), joined(r, "noisy", "storm")
+		noisy.open()
+		for _, n := range []noise{{window: 0}, {window: 100, size: 64}} {
+			if n.window > 0 {
+				noisy = ready(joined(r, "noisy", "raw"), call(64))
+			}
+			if without, with := n.turn(calm, noisy, nil, nil); len(without) == 0 || len(with) == 0 {
+				t.Errorf("measured %d and %d round trips", len(without), len(with))
+			}
+		}
+	})
 	t.Run("inside", func(t *testing.T) {
 		ready(inside(t), call(64))
 	})

@@ -167,7 +167,7 @@ func (s *server) progress(token json.RawMessage, n, total int, text string) {
 	s.notify("notifications/progress", object{"progressToken": token, "progress": n, "total": total, "message": text})
 }
 
-// stormFor repeats a method as fast as it is read. The answers to a request are
+// stormFor repeats a method, or a line on stderr, as fast as it is read. The answers to a request are
 // dropped.
 func (s *server) stormFor(long time.Duration, token json.RawMessage) string {
 	n := 0
@@ -177,6 +177,8 @@ func (s *server) stormFor(long time.Duration, token json.RawMessage) string {
 			s.progress(token, n, n+1, "storm")
 		case "notifications/message":
 			s.notify(s.storm, object{"level": "info", "data": "storm"})
+		case "stderr":
+			fmt.Fprintln(s.errOut, "storm", n)
 		default:
 			m := object{"jsonrpc": "2.0", "method": s.storm}
 			if !strings.HasPrefix(s.storm, "notifications/") {

@@ -123,7 +123,7 @@ func (f *faults) talking(fs *flag.FlagSet) {
 	fs.BoolVar(&f.progressLate, "progress-late", false, "progress after the answer, also for an invented token")
 	fs.StringVar(&f.askMethod, "ask", "", "adds tool ask, which sends this `method` and answers with the client's line")
 	fs.DurationVar(&f.askCancel, "ask-cancel", 0, "tool ask takes its question back after this `time`")
-	fs.StringVar(&f.storm, "storm", "", "adds tool storm, which repeats this `method` for ms, as a request unless it is a notification")
+	fs.StringVar(&f.storm, "storm", "", "adds tool storm, which repeats this `method` for ms, as a request unless it is a notification, or a line on stderr if it is \"stderr\"")
 }
 
 func (f *faults) listing(fs *flag.FlagSet) {
