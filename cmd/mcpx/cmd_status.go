@@ -100,6 +100,9 @@ func serverTable(s *api.Status, home string, now time.Time) table {
 		if why := cmp.Or(in.Reason, in.LastError); why != "" {
 			t.add(row("", "", why)...)
 		}
+		if in.Excess > 0 {
+			t.add(row("", "", fmt.Sprintf("%s notifications came too fast to be passed on", thousands(in.Excess)))...)
+		}
 	}
 	for _, sv := range s.Servers {
 		if running[sv.Name] {

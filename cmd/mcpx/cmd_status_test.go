@@ -16,7 +16,7 @@ func busy(now time.Time) *api.Status {
 			RSSBytes: 412 << 20, Config: []string{"/home/you/.config/mcpx/config.json"}},
 		Instances: []api.InstanceStatus{
 			{Server: "browser", Scope: "session", Key: "session:7f3a", PID: 4410, CwdSource: "daemon", Era: "legacy",
-				State: "connected", Tools: 27, Calls: 88, Leases: 1},
+				State: "connected", Tools: 27, Calls: 88, Leases: 1, Excess: 120345},
 			{Server: "gopls", Scope: "worktree", Key: "worktree:/home/you/src/shop", Root: "/home/you/src/shop", PID: 4201,
 				CwdSource: "scope", Era: "legacy", State: "connected", Tools: 8, Calls: 1204, LastUsed: now.Add(-3 * time.Second)},
 			{Server: "gopls", Scope: "worktree", Root: "/home/you/src/shop-feature", PID: 4377, CwdSource: "scope", Era: "legacy",

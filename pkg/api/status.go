@@ -56,6 +56,7 @@ type InstanceStatus struct {
 	Errors          int64     `json:"errors"`
 	Noise           int64     `json:"noise"`    // lines on stdout that were not JSON
 	Dropped         int64     `json:"dropped"`  // messages nobody was there for
+	Excess          int64     `json:"excess"`   // notifications that came faster than they are passed on
 	RSSBytes        int64     `json:"rssBytes"` // of the process itself
 	StartedAt       time.Time `json:"startedAt"`
 	LastUsed        time.Time `json:"lastUsed"`

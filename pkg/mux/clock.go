@@ -139,7 +139,9 @@ func (m *Mux) listChanged(k kind) {
 	if m.due[k].IsZero() {
 		m.due[k] = time.Now().Add(coalesce)
 		m.lookLocked(m.due[k])
+		return
 	}
+	m.stats.Excess++
 }
 
 func announce(kind string, listeners []func(string), ports []*Port) {

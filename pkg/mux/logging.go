@@ -75,6 +75,7 @@ func (m *Mux) relaxLevelLocked() []byte {
 // have a call in flight.
 func (m *Mux) readersLocked(env *wire.Envelope, to []*Port) []*Port {
 	if !m.logs.allows(logsPerSecond, time.Now()) {
+		m.stats.Excess++
 		return to
 	}
 	said := levelOf(env.Text(env.Level))

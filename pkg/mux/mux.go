@@ -132,6 +132,7 @@ type Stats struct {
 	Calls    int64 // requests that sessions sent to the server
 	Errors   int64 // of those, answered with an error, ours or the server's
 	Dropped  int64 // messages that belonged to nobody, and storms' excess
+	Excess   int64 // what came faster than it is passed on: dropped, or told once for many
 	Refused  int64 // questions of the server's that could be put to nobody
 	InFlight int
 	Ports    int

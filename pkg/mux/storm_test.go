@@ -41,6 +41,9 @@ func TestStorms(t *testing.T) {
 				if got, want := s.mux.Stats().Dropped, int64(2*(500-tt.perSecond)); got != want {
 					t.Errorf("dropped: got %d, want %d", got, want)
 				}
+				if got, want := s.mux.Stats().Excess, int64(2*(500-tt.perSecond)); got != want {
+					t.Errorf("excess: got %d, want %d", got, want)
+				}
 				s.conn.die(nil)
 				<-s.mux.Done()
 			})

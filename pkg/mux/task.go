@@ -211,8 +211,13 @@ func (m *Mux) progressLocked(id uint64, now time.Time) (to *Port, token []byte) 
 	} else if t := m.tasks.byCall[id]; t != nil && !t.port.detached {
 		to, token, ticks = t.port, t.token, &t.ticks
 	}
-	if len(token) == 0 || !ticks.allows(progressPerSecond, now) {
+	switch {
+	case len(token) == 0:
 		m.stats.Dropped++
+		return nil, nil
+	case !ticks.allows(progressPerSecond, now):
+		m.stats.Dropped++
+		m.stats.Excess++
 		return nil, nil
 	}
 	return to, token

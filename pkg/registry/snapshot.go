@@ -43,6 +43,7 @@ func (in *instance) describe(st *api.InstanceStatus) {
 	st.Cwd, st.CwdSource = in.sv.r.dirOf(plan), string(plan.DirSource)
 	st.Era, st.ProtocolVersion = string(hs.Era), hs.ProtocolVersion
 	st.Sessions, st.Calls, st.Errors, st.Dropped = stats.Ports, stats.Calls, stats.Errors, stats.Dropped
+	st.Excess = stats.Excess
 	st.Noise = in.conn.Noise()
 	if st.PID = in.conn.PID(); st.PID != 0 {
 		st.RSSBytes = proc.RSS(st.PID)
