@@ -41,7 +41,9 @@ const (
 	never   next = "never"   // the fault is not one call's
 )
 
-func noisy(in instance) bool    { return in.State == "connected" && in.Noise > 0 }
+func noisy(in instance) bool {
+	return in.State == "connected" && in.Noise > 0 && len(in.NoiseLines) > 0
+}
 func dropping(in instance) bool { return in.State == "connected" && in.Dropped > 0 }
 func listless(in instance) bool { return in.State == "list-failed" && in.Reason != "" }
 func with(tools int) func(instance) bool {

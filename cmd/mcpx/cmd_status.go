@@ -100,6 +100,9 @@ func serverTable(s *api.Status, home string, now time.Time) table {
 		if why := cmp.Or(in.Reason, in.LastError); why != "" {
 			t.add(row("", "", why)...)
 		}
+		if n := len(in.NoiseLines); n > 0 {
+			t.add(row("", "", fmt.Sprintf("%s on stdout, the last: %s", plural(int(in.Noise), "stray line", "stray lines"), short(in.NoiseLines[n-1], 40)))...)
+		}
 		if in.Excess > 0 {
 			t.add(row("", "", fmt.Sprintf("%s notifications came too fast to be passed on", thousands(in.Excess)))...)
 		}

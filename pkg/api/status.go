@@ -54,10 +54,11 @@ type InstanceStatus struct {
 	Sessions        int       `json:"sessions"`
 	Calls           int64     `json:"calls"`
 	Errors          int64     `json:"errors"`
-	Noise           int64     `json:"noise"`    // lines on stdout that were not JSON
-	Dropped         int64     `json:"dropped"`  // messages nobody was there for
-	Excess          int64     `json:"excess"`   // notifications that came faster than they are passed on
-	RSSBytes        int64     `json:"rssBytes"` // of the process itself
+	Noise           int64     `json:"noise"`                // lines on stdout that were not JSON
+	NoiseLines      []string  `json:"noiseLines,omitempty"` // the last of them, shortened
+	Dropped         int64     `json:"dropped"`              // messages nobody was there for
+	Excess          int64     `json:"excess"`               // notifications that came faster than they are passed on
+	RSSBytes        int64     `json:"rssBytes"`             // of the process itself
 	StartedAt       time.Time `json:"startedAt"`
 	LastUsed        time.Time `json:"lastUsed"`
 	RetryAt         time.Time `json:"retryAt,omitzero"`

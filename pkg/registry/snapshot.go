@@ -8,6 +8,7 @@ import (
 	"github.com/dezren39/mcpx/pkg/pool"
 	"github.com/dezren39/mcpx/pkg/proc"
 	"github.com/dezren39/mcpx/pkg/remote"
+	"github.com/dezren39/mcpx/pkg/upstream"
 )
 
 // listFailed is the one state that a pool does not know.
@@ -48,8 +49,11 @@ func (in *instance) describe(st *api.InstanceStatus) {
 	if st.PID = in.conn.PID(); st.PID != 0 {
 		st.RSSBytes = proc.RSS(st.PID)
 	}
-	if c, ok := in.conn.(*remote.Conn); ok {
+	switch c := in.conn.(type) {
+	case *remote.Conn:
 		st.LastError = cmp.Or(c.Trouble(), st.LastError)
+	case *upstream.Conn:
+		st.NoiseLines = c.NoiseLines()
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()

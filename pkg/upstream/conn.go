@@ -107,7 +107,7 @@ func (c *Conn) PID() int { return c.proc.ID().PID }
 func (c *Conn) Noise() int64 { return c.desk.Noise() }
 
 // NoiseLines are the last of them, shortened, for status.
-func (c *Conn) NoiseLines() []string { return c.desk.NoiseLines() }
+func (c *Conn) NoiseLines() []string { return c.desk.NoiseLines(c.proc.Mask) }
 
 // Done is closed when the process has ended, or its stdin or stdout has.
 func (c *Conn) Done() <-chan struct{} { return c.done }

@@ -28,8 +28,8 @@ type Desk struct {
 // Noise counts lines that were not messages.
 func (d *Desk) Noise() int64 { return d.noise.count() }
 
-// NoiseLines are the last of them, shortened, for status.
-func (d *Desk) NoiseLines() []string { return d.noise.last() }
+// NoiseLines are the last of them, shortened, for status; mask hides secrets.
+func (d *Desk) NoiseLines(mask func(string) string) []string { return d.noise.last(mask) }
 
 // Line takes a line in and hands its messages on. One caller at a time.
 func (d *Desk) Line(line []byte, handle func(*wire.Envelope)) {

@@ -3,6 +3,7 @@ package upstream
 import (
 	"bytes"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -16,12 +17,13 @@ type noise struct {
 
 const (
 	noiseLines = 5
-	noiseWidth = 200
+	noiseWidth = 200     // as shown
+	noiseKept  = 1 << 10 // more, so that a secret is hidden whole before it is cut
 )
 
 // add takes one line in and reports whether it was the first.
 func (n *noise) add(line []byte) (first bool) {
-	line = bytes.ToValidUTF8(line[:min(len(line), noiseWidth)], []byte("?"))
+	line = bytes.ToValidUTF8(line[:min(len(line), noiseKept)], []byte("?"))
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if len(n.lines) == noiseLines {
@@ -38,8 +40,14 @@ func (n *noise) count() int64 {
 	return n.n
 }
 
-func (n *noise) last() []string {
+// last are the lines as they may be shown: mask hides secrets.
+func (n *noise) last(mask func(string) string) []string {
 	n.mu.Lock()
-	defer n.mu.Unlock()
-	return slices.Clone(n.lines)
+	lines := slices.Clone(n.lines)
+	n.mu.Unlock()
+	for i, line := range lines {
+		line = mask(line)
+		lines[i] = strings.ToValidUTF8(line[:min(len(line), noiseWidth)], "")
+	}
+	return lines
 }

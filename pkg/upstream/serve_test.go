@@ -171,6 +171,7 @@ func TestDialAnswersAServerThatSpeaksFirst(t *testing.T) {
 
 func TestServeCountsNoise(t *testing.T) {
 	s := newServer(t, "fake", "-garbage", "-banner")
+	s.plan.Env["DEBUG_SECRET"] = "about to answer"
 	c := s.mustDial(t)
 	lines, _ := serving(t, c)
 	if got := exchange(t, c, lines, call("1", "echo", `{"text":"hi"}`)); !strings.Contains(got, "hi") {
@@ -180,7 +181,7 @@ func TestServeCountsNoise(t *testing.T) {
 		t.Errorf("got %d lines of noise, want 4", got)
 	}
 	last := c.NoiseLines()
-	if len(last) != 4 || !strings.HasPrefix(last[0], "fakemcp v1.0") || !strings.HasPrefix(last[3], "[debug]") {
+	if len(last) != 4 || !strings.HasPrefix(last[0], "fakemcp v1.0") || !strings.HasPrefix(last[3], "[debug] ••• ") {
 		t.Errorf("kept %q", last)
 	}
 }
