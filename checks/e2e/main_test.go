@@ -46,6 +46,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "sdk" {
 		os.Exit(sdkServer())
 	}
+	if len(os.Args) > 2 && os.Args[1] == "rich" {
+		os.Exit(richServer(os.Args[2]))
+	}
 	os.Exit(run(m))
 }
 

@@ -15,12 +15,12 @@ import (
 // config, so there is no flag for it here (design D11).
 func connectCommand(p *program) *cli.Command {
 	return &cli.Command{
-		Name: "connect", Usage: "serve one server to the host that starts this", ArgsUsage: "SERVER",
+		Name: "connect", Usage: "serve one server, or all as one, to the host that starts this", ArgsUsage: "[SERVER]",
 		Category:    serve,
 		Description: `{"mcpServers": {"gopls": {"command": "mcpx", "args": ["connect", "gopls"]}}}`,
 		Flags:       append(callerFlags(), runtimeDirFlag()),
 		Action: func(ctx context.Context, c *cli.Command) error {
-			if err := takes(c, 1, 1); err != nil {
+			if err := takes(c, 0, 1); err != nil {
 				return err
 			}
 			dirs, err := p.dirs(c)

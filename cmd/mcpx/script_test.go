@@ -7,9 +7,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -54,6 +56,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"masked": cmdMasked,
 			"code":   cmdCode,
+			"until":  cmdUntil,
 			"answer": cmdAnswer,
 			"stale":  cmdStale,
 			"empty":  cmdEmpty,
@@ -151,6 +154,23 @@ func cmdEmpty(ts *testscript.TestScript, neg bool, args []string) {
 	for _, e := range entries {
 		ts.Fatalf("%s is left in %s", e.Name(), args[0])
 	}
+}
+
+// cmdUntil runs a program again and again until its output no longer matches.
+//
+//	until REGEXP PROGRAM [ARG]...
+func cmdUntil(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: until REGEXP PROGRAM [ARG]...")
+	}
+	still := regexp.MustCompile(args[0])
+	for began := time.Now(); time.Since(began) < 30*time.Second; {
+		ts.Check(ts.Exec(args[1], args[2:]...))
+		if !still.MatchString(ts.ReadFile("stdout")) {
+			return
+		}
+	}
+	ts.Fatalf("the output still matches %s", args[0])
 }
 
 // cmdCode runs a program that must end with that exit code.

@@ -12,7 +12,7 @@ const Version = 1
 type Hello struct {
 	API    int               `json:"api"`
 	Build  string            `json:"build"`
-	Server string            `json:"server,omitempty"` // "", all under one roof, is refused as yet
+	Server string            `json:"server,omitempty"` // "": all that are visible, under one roof
 	Cwd    string            `json:"cwd"`              // the shim's working directory
 	Flags  Flags             `json:"flags"`
 	Env    map[string]string `json:"env,omitempty"` // only the names in HelloEnv

@@ -142,8 +142,6 @@ func (d *Daemon) admit(h api.Hello) (int, *api.Error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
-	case h.Server == "":
-		return http.StatusBadRequest, &api.Error{Field: "SERVER", Msg: "connect needs the name of a server", Hint: "mcpx explain --all lists the servers of this directory"}
 	case d.quit:
 		return http.StatusServiceUnavailable, &api.Error{Msg: "the daemon is stopping", Hint: "connect again"}
 	case len(d.open) >= maxSessions:

@@ -97,7 +97,7 @@ func (d *Daemon) session(a *attached, hello api.Hello, lines *capsule.Capsule) a
 			over()
 		}
 	})
-	if a.conn.Snapshot().State == session.Unknown {
+	if seen := a.conn.Snapshot().Servers; len(seen) == 0 || seen[0].State == session.Unknown {
 		d.reread() // it may stand in a file that was written a moment ago
 	}
 	if errors.Is(a.conn.Serve(lines), session.ErrDrained) {

@@ -128,7 +128,9 @@ func sessions(f facts) []api.SessionStatus {
 			})
 		}
 		out[i].Connections++
-		out[i].Servers = append(out[i].Servers, serverOf(f, c))
+		for _, seen := range c.Servers {
+			out[i].Servers = append(out[i].Servers, serverOf(f, seen))
+		}
 	}
 	return out
 }
@@ -143,14 +145,14 @@ func rootsOf(rs []roots.Root) []api.RootStatus {
 
 // serverOf is a connection's server as its session sees it: measured where an
 // instance is up, kept where none is.
-func serverOf(f facts, c session.Snapshot) api.SessionServer {
-	st := api.SessionServer{Name: c.Server, Reason: c.Reason}
+func serverOf(f facts, c session.Seen) api.SessionServer {
+	st := api.SessionServer{Name: c.Name, Reason: c.Reason}
 	if c.Resolved == nil {
 		st.State = c.State
 		return st
 	}
 	for _, in := range f.instances {
-		if in.Server == c.Server && in.Key == c.Key {
+		if in.Server == c.Name && in.Key == c.Key {
 			st.State, st.Tools = in.State, in.Tools
 			if in.State == "connected" {
 				st.State = fmt.Sprintf("connected (%d tools)", in.Tools)

@@ -28,14 +28,14 @@ func TestStatusIsBuiltFromTheFacts(t *testing.T) {
 	conn := func(server, key string, r *config.Resolved) session.Snapshot {
 		return session.Snapshot{
 			Identity: session.Identity{Session: "s1", Host: proc.ID{PID: 7, Start: 1}},
-			Server:   server, HostName: "claude-code", HostVersion: "2", Dir: "/src/app", Origin: roots.Native,
+			HostName: "claude-code", HostVersion: "2", Dir: "/src/app", Origin: roots.Native,
 			Roots: []roots.Root{{URI: "file:///src/app", Origin: roots.Native}},
-			Key:   key, Resolved: r, View: own, Since: at,
+			View:  own, Since: at, Servers: []session.Seen{{Name: server, Key: key, Resolved: r}},
 		}
 	}
 	hidden := conn("secret", "", nil)
-	hidden.State = "untrusted"
-	hidden.Reason = "untrusted: only /src/app/.mcpx.json names it"
+	hidden.Servers[0].State = "untrusted"
+	hidden.Servers[0].Reason = "untrusted: only /src/app/.mcpx.json names it"
 	got := build(facts{
 		version: "1.0", pid: 1, runtimeDir: "/run/mcpx", started: at, rss: 99, own: own, path: []string{"/usr/bin", "/bin"},
 		instances: []api.InstanceStatus{up, {ID: "2", Server: "docs", Key: "global", State: "backing-off"}},

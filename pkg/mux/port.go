@@ -51,6 +51,7 @@ type CallOptions struct {
 	Timeout time.Duration // inactivity; progress resets it; 0 = none
 	Max     time.Duration // in all, whatever its progress (threat T34); 0 = none
 	Done    func()        // called once, when nothing of the call is left: a lease's Release
+	Edits   []wire.Edit   // what the server is told in place of what the host wrote: its own names
 
 	// Lease holds the instance for a task that the call begins; nil when nobody
 	// would take it away. It is asked before Done.
@@ -77,11 +78,11 @@ func (p *Port) Request(env *wire.Envelope, o CallOptions) error {
 	c.port, c.timeout, c.max, c.done, c.lease = p, o.Timeout, o.Max, o.Done, o.Lease
 	p.send.Lock()
 	defer p.send.Unlock()
-	edit, forward, err := p.prepare(c, env)
+	edit, forward, err := p.prepare(c, env, o.Edits)
 	switch {
 	case err != nil:
 	case forward:
-		err = p.dispatch(c, env, edit)
+		err = p.dispatch(c, env, edit, o.Edits)
 	default:
 		err = m.answerLocally(c)
 	}
@@ -93,14 +94,14 @@ func (p *Port) Request(env *wire.Envelope, o CallOptions) error {
 
 // dispatch enters c into the table and sends it. From then on c is whoever's
 // takes it out, so only its id is used.
-func (p *Port) dispatch(c *call, env *wire.Envelope, edit wire.Edit) *Error {
+func (p *Port) dispatch(c *call, env *wire.Envelope, edit wire.Edit, given []wire.Edit) *Error {
 	m := p.m
 	id, refused := m.enter(c)
 	if refused != nil {
 		m.discard(c)
 		return refused
 	}
-	err := m.write(p, env, id, edit)
+	err := m.write(p, env, id, edit, given)
 	if err == nil {
 		return nil
 	}
@@ -112,17 +113,18 @@ func (p *Port) dispatch(c *call, env *wire.Envelope, edit wire.Edit) *Error {
 }
 
 // write sends env under the id of the Mux's own (W1, W3).
-func (m *Mux) write(p *Port, env *wire.Envelope, id uint64, edit wire.Edit) error {
+func (m *Mux) write(p *Port, env *wire.Envelope, id uint64, edit wire.Edit, given []wire.Edit) error {
 	var digits [20]byte
 	n := strconv.AppendUint(digits[:0], id, 10)
+	var few [8]wire.Edit
+	edits := append(few[:0], wire.Edit{At: env.ID, With: n}, wire.Edit{At: env.ProgressToken, With: n}, edit)
+	if m.modern() {
+		meta, _ := era.MetaEdit(env, p.introduction())
+		edits = append(edits, meta)
+	}
 	line := m.line()
 	defer m.give(line)
-	if !m.modern() {
-		*line = env.Append(*line, wire.Edit{At: env.ID, With: n}, wire.Edit{At: env.ProgressToken, With: n}, edit)
-		return m.conn.Write(*line)
-	}
-	meta, _ := era.MetaEdit(env, p.introduction())
-	*line = env.Append(*line, wire.Edit{At: env.ID, With: n}, wire.Edit{At: env.ProgressToken, With: n}, edit, meta)
+	*line = env.Append(*line, append(edits, given...)...)
 	return m.conn.Write(*line)
 }
 

@@ -10,14 +10,14 @@ import (
 
 // prepare does what a request means to mcpx itself before it is sent, and says
 // whether it is sent at all. The edit is part of what is sent.
-func (p *Port) prepare(c *call, env *wire.Envelope) (edit wire.Edit, forward bool, err *Error) {
+func (p *Port) prepare(c *call, env *wire.Envelope, given []wire.Edit) (edit wire.Edit, forward bool, err *Error) {
 	switch c.method {
 	case "ping":
 		return edit, false, nil
 	case "initialize", "server/discover":
 		return edit, false, p.m.invalid(c.method + " is not forwarded: the server has had its handshake")
 	case "tasks/get", "tasks/result", "tasks/cancel", "tasks/update":
-		if c.taskID = env.Text(env.TaskID); !p.m.owns(p, c.taskID) {
+		if c.taskID = textAt(env, env.TaskID, given); !p.m.owns(p, c.taskID) {
 			return edit, false, p.m.unknownTask(c.taskID)
 		}
 		if c.method == "tasks/result" {
@@ -32,6 +32,17 @@ func (p *Port) prepare(c *call, env *wire.Envelope) (edit wire.Edit, forward boo
 		return edit, forward, nil
 	}
 	return edit, true, nil
+}
+
+// textAt is the text at s as the server will read it.
+func textAt(env *wire.Envelope, s wire.Span, given []wire.Edit) string {
+	for _, e := range given {
+		if e.At == s {
+			text, _ := wire.Text(e.With)
+			return text
+		}
+	}
+	return env.Text(s)
 }
 
 // subscribe notes who is to hear of uri. It is always forwarded, so that the

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -26,15 +27,15 @@ func (e *notAllowed) Error() string { return e.reason }
 
 // allowed is the decision that lists show, asked again for every request
 // (design D9); and whether the session is anywhere at all.
-func (l *lane) allowed(env *wire.Envelope, s *spot) error {
+func (l *lane) allowed(m *message, s *spot) error {
 	if s.verdict.server == nil {
 		return &notAllowed{s.verdict}
 	}
 	if err := s.missing(); err != nil {
 		return err
 	}
-	if filters(s.verdict.server) && string(method(env)) == "tools/call" {
-		if name := env.Text(env.Name); !s.verdict.server.AllowsTool(name) {
+	if filters(s.verdict.server) && string(method(&m.Envelope)) == "tools/call" {
+		if name := cmp.Or(m.item, m.Text(m.Name)); !s.verdict.server.AllowsTool(name) {
 			return &notAllowed{verdict{reason: fmt.Sprintf("unknown tool %q", name), hint: `"tools" and "excludeTools" of this server leave it out`}}
 		}
 	}

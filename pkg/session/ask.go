@@ -79,7 +79,7 @@ func (c *Conn) answered(env *wire.Envelope) {
 }
 
 // put puts a server's request to the host.
-func (c *Conn) put(method string, q *mux.Question, env *wire.Envelope) {
+func (c *Conn) put(method string, q *mux.Question, env *wire.Envelope, edits ...wire.Edit) {
 	if need := capabilityOf(method); need != "" && c.facts().capability(need) == nil {
 		q.Refuse(wire.CodeMethodNotFound, "the host does not offer "+need)
 		return
@@ -89,7 +89,7 @@ func (c *Conn) put(method string, q *mux.Question, env *wire.Envelope) {
 		c.took(id)
 		return
 	}
-	c.send(env.Append(nil, wire.Edit{At: env.ID, With: []byte(`"` + id + `"`)}))
+	c.send(env.Append(nil, append(edits, wire.Edit{At: env.ID, With: []byte(`"` + id + `"`)})...))
 }
 
 // withdraw tells the host that nobody waits for its answer any more.

@@ -36,7 +36,7 @@ func (c *Conn) batch(l capsule.Line) {
 			}
 			continue
 		}
-		messages = append(messages, message{env, 0, l.Replayed})
+		messages = append(messages, message{Envelope: env, replayed: l.Replayed})
 		if id, ok := wire.CanonicalID(env.Bytes(env.ID)); ok && env.Kind == wire.Request && c.batches[id] == nil {
 			c.batches[id] = b
 			b.left++

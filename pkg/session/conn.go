@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/dezren39/mcpx/pkg/mux"
+	"github.com/dezren39/mcpx/pkg/roof"
 	"github.com/dezren39/mcpx/pkg/roots"
 	"github.com/dezren39/mcpx/pkg/scope"
 	"github.com/dezren39/mcpx/pkg/stdio"
@@ -27,6 +28,7 @@ type Conn struct {
 	look   looks       // belongs to whoever places requests
 	out    *stdio.Writer
 	source Source         // set by Serve
+	roof   *rooftop       // nil: the connection is to one server
 	wg     sync.WaitGroup // every goroutine of this connection
 
 	life context.Context // ends when the host is gone
@@ -45,6 +47,7 @@ type Conn struct {
 
 	mu        sync.Mutex // guards what follows
 	host      hostFacts
+	level     string             // of the log, as the host set it; "" when it did not
 	stand     *stand             // where the session stands; nil until first known
 	lanes     map[string]*lane   // by server
 	queued    int                // bytes in the queues
@@ -91,6 +94,9 @@ func New(out *stdio.Writer, o Options) *Conn {
 		lanes:       map[string]*lane{},
 		batches:     map[string]*batch{},
 		openedAt:    time.Now(),
+	}
+	if o.Hello.Server == "" {
+		c.roof = &rooftop{lists: map[roof.Kind]*roof.List{}, known: map[roof.Kind]*known{}, shown: map[string]string{}}
 	}
 	c.resume(o.Resume)
 	out.OnWritten(c.wrote)
@@ -206,6 +212,9 @@ func (c *Conn) Close() {
 	c.ports = map[*mux.Mux]*port{}
 	for _, l := range c.lanes {
 		l.current = nil
+	}
+	for _, p := range ports {
+		p.unpin()
 	}
 	c.mu.Unlock()
 	for _, p := range ports {

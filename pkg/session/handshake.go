@@ -32,6 +32,10 @@ func (f families) has(kind string) bool {
 func (c *Conn) initialize(id []byte, mark int64) {
 	defer c.done(mark)
 	defer c.greeted()
+	if c.roof != nil {
+		c.reply(wire.AppendResult(nil, id, c.welcome()))
+		return
+	}
 	l := c.only()
 	s := l.guess()
 	if !s.verdict.known() && !c.facts().roots {

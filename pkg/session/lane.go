@@ -19,6 +19,7 @@ type lane struct {
 	busy      bool          // a goroutine works through queue
 	current   *port
 	shown     map[string]listing // by family: the list the host was last given
+	subs      []string           // resources that the host is subscribed to
 	trouble   string             // last thing that went wrong, for status
 }
 

@@ -144,9 +144,14 @@ func (l *lane) announce(stale func(family string, given listing) bool) {
 	}
 	c.mu.Unlock()
 	slices.Sort(families)
-	for _, f := range families {
-		c.send(wire.AppendNotification(nil, "notifications/"+f+"/list_changed", nil))
+	for _, family := range families {
+		c.changed(family)
 	}
+}
+
+// changed tells the host that a list is out of date.
+func (c *Conn) changed(family string) {
+	c.send(wire.AppendNotification(nil, "notifications/"+family+"/list_changed", nil))
 }
 
 // filter takes the tools out of a server's own list that this session's config

@@ -87,7 +87,7 @@ func TestAServerThatIsNotForTheSession(t *testing.T) { // design D9, D14
 				if got := s.servers.started(); got != "" {
 					t.Errorf("started %q", got)
 				}
-				if got := s.conn.Snapshot(); got.State != tt.name || got.Reason != tt.reason {
+				if got := s.conn.Snapshot().Servers[0]; got.State != tt.name || got.Reason != tt.reason {
 					t.Errorf("status: got %q, %q; want %q, %q", got.State, got.Reason, tt.name, tt.reason)
 				}
 				s.world.configure("", view(server(scope.Cwd))) // trusted, enabled, mended

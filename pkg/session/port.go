@@ -1,7 +1,11 @@
 package session
 
 import (
+	"bytes"
+
 	"github.com/dezren39/mcpx/pkg/mux"
+	"github.com/dezren39/mcpx/pkg/pool"
+	"github.com/dezren39/mcpx/pkg/roof"
 	"github.com/dezren39/mcpx/pkg/wire"
 )
 
@@ -12,13 +16,15 @@ type port struct {
 	on       *mux.Mux
 	inFlight int
 	lists    families
+	pin      *pool.Lease   // while the host is subscribed to something here; guarded by Conn.mu
+	unpinned chan struct{} // closed when it is taken back
 }
 
 // enter takes this connection's place on an instance. stay makes it the one
 // whose notifications the host gets; the one before goes when its last call
 // ends. nil: the connection is closed.
-func (l *lane) enter(m *mux.Mux, stay bool) *port {
-	c := l.c
+func (l *lane) enter(lease *pool.Lease, stay bool) *port {
+	c, m := l.c, lease.Mux()
 	c.mu.Lock()
 	if c.life.Err() != nil {
 		c.mu.Unlock()
@@ -37,13 +43,21 @@ func (l *lane) enter(m *mux.Mux, stay bool) *port {
 	p.inFlight++
 	c.sent.Add(1)
 	var left *port
-	if stay && l.current != p {
+	moved := stay && l.current != p
+	if moved {
 		left = l.depart()
 		l.current = p
 	}
+	level, subs := c.level, l.subs
 	c.mu.Unlock()
 	if left != nil {
 		left.Detach()
+	}
+	if moved && (level != "" || len(subs) > 0) {
+		if len(subs) > 0 {
+			p.subscribes(lease)
+		}
+		p.Replay(level, subs)
 	}
 	return p
 }
@@ -54,6 +68,9 @@ func (l *lane) enter(m *mux.Mux, stay bool) *port {
 func (l *lane) depart() *port {
 	p := l.current
 	l.current = nil
+	if p != nil {
+		p.unpin()
+	}
 	if p == nil || p.inFlight > 0 {
 		return nil
 	}
@@ -86,14 +103,47 @@ func (p *port) Response(method string, line []byte) {
 	if filtered, ok := p.lane.filter(method, line); ok {
 		line = filtered
 	}
-	p.lane.c.reply(line)
+	switch method {
+	case "resources/subscribe", "resources/unsubscribe":
+		p.subscribed()
+	}
+	p.lane.c.reply(p.sealed(method, line))
 }
 
 // Notification delivers what a server says of itself (mux.Peer).
-func (p *port) Notification(_ string, line []byte) { p.lane.c.send(line) }
+func (p *port) Notification(method string, line []byte) { p.lane.c.send(p.sealed(method, line)) }
 
-// Ask puts a server's request to the host (mux.Peer).
-func (p *port) Ask(method string, q *mux.Question, env *wire.Envelope) { p.lane.c.put(method, q, env) }
+// sealed is a line in which tasks have the ids under which this host knows them.
+// Few lines name one, so few are read again.
+func (p *port) sealed(method string, line []byte) []byte {
+	if p.lane.c.roof == nil || !bytes.Contains(line, taskID) {
+		return line
+	}
+	env, err := wire.Scan(bytes.TrimRight(line, "\n"))
+	if err != nil {
+		return line
+	}
+	return env.Append(nil, roof.SealTasks(nil, &env, method, p.lane.name)...)
+}
+
+var taskID = []byte("taskId")
+
+// Ask puts a server's request to the host (mux.Peer). Under a roof it says whose
+// it is.
+func (p *port) Ask(method string, q *mux.Question, env *wire.Envelope) {
+	var edits []wire.Edit
+	if p.lane.c.roof != nil {
+		params, err := roof.Question(p.lane.name, method, env.Bytes(env.Params))
+		if err != nil {
+			q.Refuse(wire.CodeInvalidParams, err.Error())
+			return
+		}
+		if params != nil {
+			edits = append(edits, wire.Edit{At: env.Params, With: params})
+		}
+	}
+	p.lane.c.put(method, q, env, edits...)
+}
 
 // Withdraw tells the host that nobody waits for its answer any more (mux.Peer).
 func (p *port) Withdraw(q *mux.Question, env *wire.Envelope) { p.lane.c.withdraw(q, env) }

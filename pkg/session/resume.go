@@ -18,11 +18,13 @@ var ErrDrained = errors.New("the daemon is going")
 // kept is what the capsule holds of a connection for the daemon that comes
 // after: what the host will not say again.
 type kept struct {
-	Protocol     string          `json:"protocol"`
-	Client       json.RawMessage `json:"client,omitempty"`       // clientInfo
-	Capabilities json.RawMessage `json:"capabilities,omitempty"` // the host's
-	Initialized  bool            `json:"initialized,omitempty"`
-	Asks         []string        `json:"asks,omitempty"` // our requests that the host has not answered
+	Protocol     string              `json:"protocol"`
+	Client       json.RawMessage     `json:"client,omitempty"`       // clientInfo
+	Capabilities json.RawMessage     `json:"capabilities,omitempty"` // the host's
+	Initialized  bool                `json:"initialized,omitempty"`
+	Asks         []string            `json:"asks,omitempty"` // our requests that the host has not answered
+	Level        string              `json:"level,omitempty"`
+	Subs         map[string][]string `json:"subs,omitempty"` // resources subscribed to, by server
 }
 
 // keep saves the connection's state. Needs c.mu. A client that says too much of
@@ -33,7 +35,12 @@ func (c *Conn) keep() {
 	}
 	k := kept{
 		Protocol: c.host.protocol, Client: c.host.clientInfo, Capabilities: c.host.capabilities,
-		Initialized: c.ready(), Asks: slices.Sorted(maps.Keys(c.asks)),
+		Initialized: c.ready(), Asks: slices.Sorted(maps.Keys(c.asks)), Level: c.level, Subs: map[string][]string{},
+	}
+	for name, l := range c.lanes {
+		if len(l.subs) > 0 {
+			k.Subs[name] = l.subs
+		}
 	}
 	if c.save(k) != nil {
 		k.Client = nil
@@ -62,7 +69,10 @@ func (c *Conn) resume(state []byte) {
 	if k.Initialized {
 		c.once.Do(func() { close(c.initialized) })
 	}
-	c.orphans = k.Asks
+	c.orphans, c.level = k.Asks, k.Level
+	for name, uris := range k.Subs {
+		c.lane(name).subs = uris
+	}
 }
 
 // takeUp begins a connection that another daemon had: a half-written line is
@@ -77,6 +87,11 @@ func (c *Conn) takeUp() {
 	c.orphans = nil
 	c.mu.Lock()
 	c.keep()
+	for _, l := range c.lanes {
+		if len(l.subs) > 0 {
+			c.start(l.resubscribe)
+		}
+	}
 	c.mu.Unlock()
 }
 
@@ -95,7 +110,11 @@ func again(method string) bool {
 // have run, so it is not sent again.
 func (c *Conn) lost(m *message) {
 	const reason = "the daemon was replaced while this request was in progress; whether it ran is not known"
-	c.refuse(m.Bytes(m.ID), wire.CodeInternal, fmt.Sprintf("server %q: %s", c.o.Hello.Server, reason), upstream.Trouble{
+	msg := reason
+	if c.roof == nil {
+		msg = fmt.Sprintf("server %q: %s", c.o.Hello.Server, reason)
+	}
+	c.refuse(m.Bytes(m.ID), wire.CodeInternal, msg, upstream.Trouble{
 		Reason: reason, Hint: "look whether it had its effect before asking again",
 	})
 	c.done(m.mark)

@@ -20,6 +20,10 @@ func (c *Conn) request(m *message) {
 		c.lost(m)
 		return
 	}
+	if c.roof != nil && !c.hosts(name) {
+		c.underRoof(m, name)
+		return
+	}
 	switch name {
 	case "initialize":
 		c.meet(&m.Envelope) // at once: what follows may hang on it
@@ -52,6 +56,15 @@ func (c *Conn) request(m *message) {
 	}
 }
 
+// hosts reports whether a request is between the host and mcpx alone.
+func (c *Conn) hosts(name string) bool {
+	switch name {
+	case "initialize", "ping", "server/discover":
+		return true
+	}
+	return false
+}
+
 // only is the way to the one server that the host connects to.
 func (c *Conn) only() *lane { return c.lane(c.o.Hello.Server) }
 
@@ -72,6 +85,12 @@ func (c *Conn) notification(m *message) (queued bool) {
 	case cancelled:
 		c.cancelled(m)
 	default:
+		if c.roof != nil {
+			for _, l := range c.used() {
+				l.tell(&m.Envelope)
+			}
+			return false
+		}
 		l := c.only()
 		if l.enqueue(m, false) {
 			return true
@@ -90,7 +109,13 @@ func (c *Conn) lookSoon() {
 }
 
 // Refresh looks again at what the config says, after a reload.
-func (c *Conn) Refresh() { c.only().enqueue(&message{}, true) }
+func (c *Conn) Refresh() {
+	if c.roof != nil {
+		c.begun(c.review)
+		return
+	}
+	c.only().enqueue(&message{}, true)
+}
 
 // forward sends a request to the instance it belongs to: at once when nothing
 // has to be waited for, else in its turn.
@@ -111,7 +136,7 @@ func (l *lane) warm(m *message) bool {
 		return false
 	}
 	s, err := l.known(&m.Envelope)
-	if err != nil || s.perCall() || l.allowed(&m.Envelope, s) != nil {
+	if err != nil || s.perCall() || l.allowed(m, s) != nil {
 		return false
 	}
 	lease, ok := c.o.Servers.Running(s.verdict.server, s.rs.Key, c.who.Session)
@@ -132,7 +157,7 @@ func (l *lane) acquire(it *item) (*pool.Lease, *spot, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := l.allowed(&it.Envelope, s); err != nil {
+	if err := l.allowed(&it.message, s); err != nil {
 		return nil, nil, err
 	}
 	lease, err := l.lease(it.ctx, s)
@@ -151,7 +176,7 @@ func (l *lane) lease(ctx context.Context, s *spot) (*pool.Lease, error) {
 // last one, its end is the answer.
 func (l *lane) submit(m *message, s *spot, lease *pool.Lease, last bool) bool {
 	c, env, mark := l.c, &m.Envelope, m.mark
-	p := l.enter(lease.Mux(), !s.perCall())
+	p := l.enter(lease, !s.perCall())
 	if p == nil { // there is nobody left to answer
 		lease.Release()
 		c.done(mark)
@@ -170,8 +195,17 @@ func (l *lane) submit(m *message, s *spot, lease *pool.Lease, last bool) bool {
 			return true
 		}
 	}
+	switch string(method(env)) {
+	case "resources/subscribe":
+		p.subscribes(lease)
+	case "logging/setLevel":
+		c.mu.Lock()
+		c.level = env.Text(env.Level)
+		c.keep()
+		c.mu.Unlock()
+	}
 	err := p.Request(env, mux.CallOptions{
-		Timeout: s.verdict.server.CallTimeout, Max: max(maxCallTime, s.verdict.server.CallTimeout), Done: end, Lease: lease,
+		Timeout: s.verdict.server.CallTimeout, Max: max(maxCallTime, s.verdict.server.CallTimeout), Done: end, Lease: lease, Edits: m.edits,
 	})
 	if gone, ok := errors.AsType[*mux.Error](err); ok && gone.Gone && !last {
 		lease.Release()

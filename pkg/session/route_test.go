@@ -265,7 +265,7 @@ func TestWhatFailedIsToldAndForgotten(t *testing.T) {
 		const want = `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"server \"srv\": exited: exit status 3; its last words: \"no licence\"",` +
 			`"data":{"mcpx":{"reason":"server \"srv\": exited: exit status 3; its last words: \"no licence\"","server":"srv","exit":"exit status 3","stderr":["no licence"]}}}}`
 		s.gets(want)
-		if got := s.conn.Snapshot().Reason; got == "" {
+		if got := s.conn.Snapshot().Servers[0].Reason; got == "" {
 			t.Error("status has no reason after a failure")
 		}
 		s.servers.mu.Lock()
@@ -274,7 +274,7 @@ func TestWhatFailedIsToldAndForgotten(t *testing.T) {
 		time.Sleep(time.Hour) // the back-off
 		s.sends(call(2, "a"))
 		s.gets(by(2, "cwd:/desk"))
-		if got := s.conn.Snapshot().Reason; got != "" {
+		if got := s.conn.Snapshot().Servers[0].Reason; got != "" {
 			t.Errorf("status has %q after a success", got)
 		}
 	})

@@ -10,40 +10,64 @@ import (
 // Snapshot is a connection as status shows it.
 type Snapshot struct {
 	Identity
-	Server      string
 	HostName    string
 	HostVersion string
 	Dir         string
 	Origin      roots.Origin
 	Stale       string
 	Roots       []roots.Root
-	Key         string           // of the instance its calls go to
-	Resolved    *config.Resolved // nil: the server is not for this session
-	State       string           // why not, in one word: disabled, untrusted, invalid, unknown
-	Reason      string           // why not, in full; else what last went wrong
 	View        *config.Config
 	Since       time.Time
+	Servers     []Seen // the one it is to, or under a roof all that its view names
+}
+
+// Seen is a server as one session sees it.
+type Seen struct {
+	Name     string
+	Key      string           // of the instance its calls go to
+	Resolved *config.Resolved // nil: the server is not for this session
+	State    string           // why not, in one word: disabled, untrusted, invalid, unknown
+	Reason   string           // why not, in full; else what last went wrong
 }
 
 // Snapshot is the connection as it is now.
 func (c *Conn) Snapshot() Snapshot {
-	l := c.only()
 	c.mu.Lock()
-	s, host, trouble := l.spot, c.host, l.trouble
+	st, host := c.stand, c.host
 	c.mu.Unlock()
+	if st == nil {
+		st = c.guess()
+	}
+	names := []string{c.o.Hello.Server}
+	if c.roof != nil {
+		names = st.view.Names
+		for _, u := range st.view.Untrusted {
+			names = append(names[:len(names):len(names)], u.Name)
+		}
+	}
 	snap := Snapshot{
-		Identity: c.who, Server: c.o.Hello.Server,
-		HostName: host.name, HostVersion: host.version, Since: c.openedAt, Reason: trouble,
+		Identity: c.who, HostName: host.name, HostVersion: host.version, Since: c.openedAt,
+		Dir: st.dir, Origin: st.origin, Stale: st.stale, Roots: st.roots, View: st.view,
 	}
-	if s == nil {
-		s = l.guess()
-	}
-	snap.Dir, snap.Origin, snap.Stale, snap.Roots = s.dir, s.origin, s.stale, s.roots
-	snap.Key, snap.Resolved, snap.View = s.rs.Key, s.verdict.server, s.view
-	if s.verdict.server == nil {
-		snap.State, snap.Reason = s.verdict.state, s.verdict.reason
+	for _, name := range names {
+		snap.Servers = append(snap.Servers, c.lane(name).seen(st))
 	}
 	return snap
+}
+
+// seen is the lane's server as a session sees it that stands in st.
+func (l *lane) seen(st *stand) Seen {
+	l.c.mu.Lock()
+	s, trouble := l.spot, l.trouble
+	l.c.mu.Unlock()
+	if s == nil || s.stand != st {
+		s, _ = l.place(l.c.life, st) // the one error is that the connection ends
+	}
+	seen := Seen{Name: l.name, Key: s.rs.Key, Resolved: s.verdict.server, Reason: trouble}
+	if s.verdict.server == nil {
+		seen.State, seen.Reason = s.verdict.state, s.verdict.reason
+	}
+	return seen
 }
 
 // SoftRoots are the session's roots, for the servers it owns (design D5).
@@ -52,8 +76,7 @@ func (c *Conn) SoftRoots() []roots.Root {
 	st := c.stand
 	c.mu.Unlock()
 	if st == nil {
-		known, facts := c.known(nil)
-		st = c.stood(nil, facts, stale(known))
+		st = c.guess()
 	}
 	return st.roots
 }

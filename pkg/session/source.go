@@ -38,6 +38,11 @@ type message struct {
 	wire.Envelope
 	mark     int64 // of its line; 0 in a batch, whose line is closed by its last answer
 	replayed bool  // a daemon that is gone may have handed it on
+
+	// Under a roof: whose it is, what that server calls what it names, and what
+	// is sent in place of the host's names.
+	server, item string
+	edits        []wire.Edit
 }
 
 // line handles one line of the host.
@@ -54,7 +59,7 @@ func (c *Conn) line(l capsule.Line) {
 		c.dealt(l.Mark)
 		return
 	}
-	c.message(&message{env, l.Mark, l.Replayed})
+	c.message(&message{Envelope: env, mark: l.Mark, replayed: l.Replayed})
 }
 
 // answerable reports whether a refused line is answered. A notification or a

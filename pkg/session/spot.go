@@ -49,20 +49,53 @@ func same(a, b roots.Facts) bool {
 	return a.Meta == b.Meta && slices.Equal(a.Native, b.Native) && slices.Equal(a.Set, b.Set)
 }
 
-// guess is the spot by what is known now, for answers that do not wait.
+// guess is where the session stands by what is known now, for answers that do
+// not wait.
+func (c *Conn) guess() *stand {
+	st, facts := c.known(nil)
+	return c.stood(st, facts, stale(st))
+}
+
+// guess is the spot by what is known now.
 func (l *lane) guess() *spot {
-	st, facts := l.c.known(nil)
-	g, _ := l.place(l.c.life, facts, stale(st)) // the one error is that the connection ends
+	g, _ := l.place(l.c.life, l.c.guess()) // the one error is that the connection ends
 	return g
 }
 
-// resolve makes the spot that follows from facts the one that requests go to.
-func (l *lane) resolve(ctx context.Context, facts roots.Facts, stale string) (*spot, error) {
-	s, err := l.place(ctx, facts, stale)
+// resolve makes the spot that follows from st the one that requests go to.
+func (l *lane) resolve(ctx context.Context, st *stand) (*spot, error) {
+	s, err := l.place(ctx, st)
 	if err == nil {
 		l.settle(s)
 	}
 	return s, err
+}
+
+// take makes where the facts say the session stands the place where it does.
+func (c *Conn) take(facts roots.Facts, stale string) *stand {
+	c.mu.Lock()
+	before := c.stand
+	c.mu.Unlock()
+	st := c.stood(before, facts, stale)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stand = st
+	return st
+}
+
+// renew is a stand as st that was looked at just now.
+func (c *Conn) renew(st *stand) *stand {
+	fresh := c.stood(nil, st.facts, st.stale)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch c.stand {
+	case st:
+		c.stand = fresh
+	case nil:
+	default:
+		return c.stand // somebody else looked, or it has moved
+	}
+	return fresh
 }
 
 // stood is where facts say that the session stands: the old place while all of
@@ -89,17 +122,16 @@ func (c *Conn) git(st *stand) scope.Git {
 }
 
 // place builds a spot, or returns the old one while all of it still holds.
-func (l *lane) place(ctx context.Context, facts roots.Facts, stale string) (*spot, error) {
+func (l *lane) place(ctx context.Context, st *stand) (*spot, error) {
 	c := l.c
 	c.mu.Lock()
-	old, before := l.spot, c.stand
+	old := l.spot
 	c.mu.Unlock()
-	st := c.stood(before, facts, stale)
 	if old != nil && old.stand == st {
 		if !old.aged(time.Now()) {
 			return old, nil
 		}
-		st = c.stood(nil, facts, stale)
+		st = c.renew(st)
 	}
 	s := &spot{stand: st, verdict: judge(st.view, l.name), cc: c.callContext()}
 	s.cc.Cwd = st.dir
@@ -165,7 +197,7 @@ func (l *lane) settle(s *spot) {
 		c.mu.Unlock()
 		return
 	}
-	l.spot, c.stand = s, s.stand
+	l.spot = s
 	if old != nil && (old.verdict.def != s.verdict.def || old.rs.Key != s.rs.Key) {
 		left = l.depart()
 	}

@@ -38,15 +38,23 @@ func (e *moved) Hint() string {
 }
 
 // where returns the spot for a request, asking the host again when it may have
-// moved without a word. env may be nil. Only the goroutine that places the lane's
-// requests calls it.
+// moved without a word. Only the goroutine that places the lane's requests calls
+// it.
 func (l *lane) where(ctx context.Context, env *wire.Envelope) (*spot, error) {
-	c := l.c
+	st, err := l.c.where(ctx, env)
+	if err != nil {
+		return nil, err
+	}
+	return l.resolve(ctx, st)
+}
+
+// where is where the session stands, as of a request; env may be nil.
+func (c *Conn) where(ctx context.Context, env *wire.Envelope) (*stand, error) {
 	c.look.mu.Lock()
 	defer c.look.mu.Unlock()
 	st, facts := c.known(env)
 	if !c.mustLook(st) {
-		return l.resolve(ctx, facts, stale(st))
+		return c.take(facts, stale(st)), nil
 	}
 	stands, _ := c.stands()
 	dirty := c.look.dirty.Swap(false)
@@ -54,7 +62,7 @@ func (l *lane) where(ctx context.Context, env *wire.Envelope) (*spot, error) {
 	if err == nil {
 		facts.Native = native
 		c.look.at, c.look.stands, c.look.silent = time.Now(), stands, false
-		return l.resolve(ctx, facts, "")
+		return c.take(facts, ""), nil
 	}
 	if st != nil && (dirty || !slices.Equal(stands, c.look.stands)) || ctx.Err() != nil {
 		if dirty {
@@ -63,7 +71,7 @@ func (l *lane) where(ctx context.Context, env *wire.Envelope) (*spot, error) {
 		return nil, cmp.Or(ctx.Err(), error(&moved{err}))
 	}
 	c.look.at, c.look.stands, c.look.silent = time.Now(), stands, true
-	return l.resolve(ctx, facts, err.Error())
+	return c.take(facts, err.Error()), nil
 }
 
 // errUnknown is a spot that cannot be told without waiting.
@@ -71,16 +79,24 @@ var errUnknown = errors.New("the host must be asked where it is")
 
 // known is the spot for a request when the host need not be asked.
 func (l *lane) known(env *wire.Envelope) (*spot, error) {
-	c := l.c
-	if !c.look.mu.TryLock() {
+	st := l.c.asKnown(env)
+	if st == nil {
 		return nil, errUnknown
+	}
+	return l.resolve(l.c.life, st)
+}
+
+// asKnown is where the session stands if the host need not be asked, else nil.
+func (c *Conn) asKnown(env *wire.Envelope) *stand {
+	if !c.look.mu.TryLock() {
+		return nil
 	}
 	defer c.look.mu.Unlock()
 	st, facts := c.known(env)
 	if st == nil || c.mustLook(st) {
-		return nil, errUnknown
+		return nil
 	}
-	return l.resolve(c.life, facts, st.stale)
+	return c.take(facts, st.stale)
 }
 
 // known is where the session stood last and the facts that hold for env.
