@@ -153,7 +153,6 @@ func TestNobodyOnTheAttachSocketHindersAnother(t *testing.T) {
 		{"another route", func(c *caller) error { return c.write("GET /v1/status HTTP/1.1\r\nHost: mcpx\r\n\r\n") }, refused("404 ")},
 		{"a hello that is no JSON", func(c *caller) error { return c.write(hello("{")) }, refused("400 ")},
 		{"a hello of an older API", func(c *caller) error { return c.write(helloOf(api.Hello{Server: "good"})) }, refused("409 ")},
-		{"a hello without a server", func(c *caller) error { return c.write(helloOf(api.Hello{API: api.Version})) }, refused("400 ")},
 		{"a hello, and leaves", func(c *caller) error { return c.shakes() }, nil},
 		{"a hello, and stays", func(c *caller) error { return c.shakes() }, refused("refused")},
 		{"a hello, and a byte without descriptors", func(c *caller) error {
