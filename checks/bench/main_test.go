@@ -6,6 +6,8 @@
 // The figures of a benchmark named .../mcpx: p50-µs and p99-µs are of a round
 // trip, x-direct is its median over that of direct calls made in turn with it,
 // cpu-µs/call is what the daemon used, shim-µs/call what the sleeping shim did.
+// BenchmarkNoise has them twice: noisy-p99-µs is of the calls that were made
+// while another session was loud.
 package bench
 
 import (
