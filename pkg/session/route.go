@@ -132,7 +132,7 @@ func (l *lane) forward(m *message) {
 // warm sends a request without waiting for anything; false when it would have to.
 func (l *lane) warm(m *message) bool {
 	c := l.c
-	if !c.ready() || c.unmet() != nil || c.full() {
+	if !c.ready() || c.unmet() != nil || l.full() {
 		return false
 	}
 	s, err := l.known(&m.Envelope)

@@ -5,12 +5,11 @@ import (
 	"time"
 )
 
-// What one connection may have under way (threat T35). The unit is the connection
-// and not the session: it is to one server, so that a session's calls of a slow
-// server hold back none of another's, and it is a fact, where a session's id is
-// what somebody says.
+// What one connection may have under way (threat T35), calls for each server.
+// The unit is the connection and not the session, whose id is what somebody
+// says; and calls that a slow server has hold back none for another.
 const (
-	maxInFlight  = 64      // calls that servers have
+	maxInFlight  = 64      // calls that a server has
 	maxWaiting   = 8 << 20 // bytes of messages behind them
 	perMessage   = 256     // bytes that each of those counts for, beside its line
 	usualTimeout = time.Minute
@@ -37,33 +36,35 @@ func (e *crowded) Hint() string {
 	return fmt.Sprintf(`send fewer calls at once, or let them wait for longer: raise "startTimeout" in the "mcpx" block of %q`, e.server)
 }
 
-// full reports whether servers have as many calls as they may. A call whose
+// full reports whether the server has as many calls as it may. A call whose
 // answer is on its way to the host is none of those: the host may send the next
 // one before the last is cleared away.
-func (c *Conn) full() bool {
-	if c.sent.Load() < maxInFlight {
+func (l *lane) full() bool {
+	if l.c.sent.Load() < maxInFlight { // to all servers together
 		return false
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.inFlight() >= maxInFlight
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	return l.inFlight() >= maxInFlight
 }
 
 // inFlight needs c.mu.
-func (c *Conn) inFlight() (n int) {
-	for _, p := range c.ports {
-		n += p.InFlight()
+func (l *lane) inFlight() (n int) {
+	for _, p := range l.c.ports {
+		if p.lane == l {
+			n += p.InFlight()
+		}
 	}
 	return n
 }
 
-// awaitRoom holds a request back until servers have fewer calls than they may,
+// awaitRoom holds a request back until the server has fewer calls than it may,
 // at most for startTimeout: then it returns what the host is told.
 func (l *lane) awaitRoom(it *item) error {
 	c := l.c
-	for c.full() {
+	for l.full() {
 		c.mu.Lock()
-		if c.inFlight() < maxInFlight {
+		if l.inFlight() < maxInFlight {
 			c.mu.Unlock()
 			return nil
 		}
