@@ -61,10 +61,15 @@ func (r *Rig) Processes() []Process {
 	return all
 }
 
-// Daemons are the daemons that live.
+// Daemons are the daemons that live. A child of one is none, though it looks
+// like its parent until it has become its program.
 func (r *Rig) Daemons() []Process {
 	r.T.Helper()
-	return slices.DeleteFunc(r.Processes(), func(p Process) bool { return !p.Daemon() })
+	all := slices.DeleteFunc(r.Processes(), func(p Process) bool { return !p.Daemon() })
+	born := slices.Clone(all)
+	return slices.DeleteFunc(all, func(p Process) bool {
+		return slices.ContainsFunc(born, func(o Process) bool { return slices.Contains(childrenOf(o.PID), p.PID) })
+	})
 }
 
 // Children are what daemons started and what came of that, whoever is its parent
@@ -88,12 +93,19 @@ func (r *Rig) Gone(fits func(Process) bool) (left []Process) {
 }
 
 // Zombies are the children of a process that have ended and were not reaped.
-func Zombies(parent int) (pids []int) {
+func Zombies(parent int) []int { return childrenIn(parent, "Z") }
+
+// childrenOf are the children of a process.
+func childrenOf(parent int) []int { return childrenIn(parent, "") }
+
+// childrenIn are those in a state, "" for any.
+func childrenIn(parent int, state string) (pids []int) {
 	files, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, file := range files {
 		data, _ := os.ReadFile(file)
 		if i := bytes.LastIndexByte(data, ')'); i >= 0 {
-			if f := strings.Fields(string(data[i+1:])); len(f) > 1 && f[0] == "Z" && f[1] == strconv.Itoa(parent) {
+			f := strings.Fields(string(data[i+1:]))
+			if len(f) > 1 && (state == "" || f[0] == state) && f[1] == strconv.Itoa(parent) {
 				pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
 				pids = append(pids, pid)
 			}
