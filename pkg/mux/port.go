@@ -51,6 +51,7 @@ type CallOptions struct {
 	Timeout time.Duration // inactivity; progress resets it; 0 = none
 	Max     time.Duration // in all, whatever its progress (threat T34); 0 = none
 	Done    func()        // called once, when nothing of the call is left: a lease's Release
+	Modern  bool          // the host is of the modern era: this request says so
 	Edits   []wire.Edit   // what the server is told in place of what the host wrote: its own names
 
 	// Lease holds the instance for a task that the call begins; nil when nobody

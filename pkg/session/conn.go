@@ -44,6 +44,7 @@ type Conn struct {
 	drain     chan struct{} // closed by Drain
 	drainOnce sync.Once
 	orphans   []string // requests of a daemon before, until Serve
+	heard     []string // lines by which the host listens to what it had, likewise
 
 	mu        sync.Mutex // guards what follows
 	host      hostFacts
@@ -55,20 +56,22 @@ type Conn struct {
 	waiting   map[string]*item   // queued or being placed, by canonical id
 	asks      map[string]pending // by our id
 	ports     map[*mux.Mux]*port
-	batches   map[string]*batch // by canonical id of a request that came in one
-	met       chan struct{}     // closed when the answer to initialize is written; nil when none is awaited
-	quiet     chan struct{}     // closed when open falls to 0, while somebody waits for that
-	unsettled []debt            // lines whose answers are not written yet
-	exit      int               // of the shim, at the end of input
+	listening map[string]*listen // of a modern host, by canonical id
+	batches   map[string]*batch  // by canonical id of a request that came in one
+	met       chan struct{}      // closed when the answer to initialize is written; nil when none is awaited
+	quiet     chan struct{}      // closed when open falls to 0, while somebody waits for that
+	unsettled []debt             // lines whose answers are not written yet
+	exit      int                // of the shim, at the end of input
 	openedAt  time.Time
 }
 
-// hostFacts are what the host said of itself in initialize.
+// hostFacts are what the host said of itself, in initialize or with its requests.
 type hostFacts struct {
 	name, version string
 	clientInfo    []byte // as sent
 	capabilities  []byte // as sent
 	protocol      string
+	modern        bool // it says all this with each request
 	roots         bool // declares the roots capability
 	listChanged   bool // and says when they change
 }
@@ -93,6 +96,7 @@ func New(out *stdio.Writer, o Options) *Conn {
 		ports:       map[*mux.Mux]*port{},
 		lanes:       map[string]*lane{},
 		batches:     map[string]*batch{},
+		listening:   map[string]*listen{},
 		openedAt:    time.Now(),
 	}
 	if o.Hello.Server == "" {
@@ -229,6 +233,11 @@ func (c *Conn) begin() { c.open.Add(1) }
 
 func (c *Conn) done(mark int64) {
 	c.dealt(mark)
+	c.over()
+}
+
+// over ends the host's wait for a request.
+func (c *Conn) over() {
 	if c.open.Add(-1) > 0 {
 		return
 	}

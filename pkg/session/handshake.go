@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/dezren39/mcpx/pkg/era"
 	"github.com/dezren39/mcpx/pkg/upstream"
 	"github.com/dezren39/mcpx/pkg/wire"
 )
@@ -70,7 +71,7 @@ func (c *Conn) meet(env *wire.Envelope) {
 		ClientInfo      json.RawMessage `json:"clientInfo"`
 	}
 	_ = json.Unmarshal(env.Bytes(env.Params), &p) // what is missing stays at its zero
-	f := factsOf(negotiate(p.ProtocolVersion), p.ClientInfo, p.Capabilities)
+	f := factsOf(era.Negotiate(p.ProtocolVersion), p.ClientInfo, p.Capabilities)
 	c.mu.Lock()
 	c.host = f
 	c.keep()
@@ -92,9 +93,9 @@ func factsOf(protocol string, clientInfo, capabilities []byte) hostFacts {
 	_ = json.Unmarshal(capabilities, &caps) // one that declares nothing has nothing
 	f := hostFacts{
 		name: info.Name, version: info.Version, protocol: protocol,
-		clientInfo: clientInfo, capabilities: capabilities,
+		clientInfo: clientInfo, capabilities: capabilities, modern: protocol == era.ModernVersion,
 	}
-	if caps.Roots != nil {
+	if caps.Roots != nil && !f.modern { // such a host cannot be asked
 		f.roots, f.listChanged = true, caps.Roots.ListChanged
 	}
 	return f
@@ -104,15 +105,6 @@ func (c *Conn) facts() hostFacts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.host
-}
-
-// negotiate is the revision a host is answered in: its own if it is one that
-// initialize may name, else the newest of those; never a modern one.
-func negotiate(asked string) string {
-	if slices.Contains(legacyVersions, asked) {
-		return asked
-	}
-	return legacyVersions[len(legacyVersions)-1]
 }
 
 // greeting is the result of initialize.

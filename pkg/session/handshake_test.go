@@ -113,23 +113,6 @@ func TestANameInNoFile(t *testing.T) {
 	})
 }
 
-func TestNegotiate(t *testing.T) {
-	tests := []struct{ name, asked, want string }{
-		{"the oldest is known", "2024-11-05", "2024-11-05"},
-		{"the newest that initialize may name is known", "2025-11-25", "2025-11-25"},
-		{"the modern era has no initialize", "2026-07-28", "2025-11-25"},
-		{"an unknown one gets the newest", "1.0", "2025-11-25"},
-		{"none gets the newest", "", "2025-11-25"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if got := negotiate(tt.asked); got != tt.want {
-				t.Errorf("negotiate(%q): got %s, want %s", tt.asked, got, tt.want)
-			}
-		})
-	}
-}
-
 func TestShape(t *testing.T) {
 	tests := []struct{ name, result, protocol, want string }{
 		{"lists say when they change, the rest stays as sent",
@@ -172,13 +155,6 @@ func TestOffered(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestAModernHostIsToldToUseInitialize(t *testing.T) {
-	play(t, nil, func(s *stage) {
-		s.sends(`{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{}}`)
-		s.refuses(1, wire.CodeMethodNotFound, "Method not found")
-	})
 }
 
 func TestSupersetIsOneLineOfJSON(t *testing.T) {

@@ -105,7 +105,7 @@ func (l *lane) running(s *spot) bool {
 func (l *lane) serve(method string, env *wire.Envelope, s *spot, result []byte) {
 	family := lists[method].family
 	l.listed(family, listing{offer: s.verdict.offer(family)})
-	l.c.reply(wire.AppendResult(nil, env.Bytes(env.ID), result))
+	l.c.reply(wire.AppendResult(nil, env.Bytes(env.ID), l.c.complete(method, result)))
 }
 
 func emptyList(member string) []byte { return []byte(`{"` + member + `":[]}`) }
@@ -151,7 +151,8 @@ func (l *lane) announce(stale func(family string, given listing) bool) {
 
 // changed tells the host that a list is out of date.
 func (c *Conn) changed(family string) {
-	c.send(wire.AppendNotification(nil, "notifications/"+family+"/list_changed", nil))
+	method := "notifications/" + family + "/list_changed"
+	c.tellHost(method, wire.AppendNotification(nil, method, nil))
 }
 
 // filter takes the tools out of a server's own list that this session's config

@@ -37,6 +37,8 @@ type stage struct {
 	chain   []proc.Info
 	world   *fakeWorld
 	servers *fakeServers
+	keep    func([]byte) error
+	resume  []byte
 
 	conn  *Conn
 	in    *io.PipeWriter
@@ -70,7 +72,8 @@ func (s *stage) open() {
 	s.conn = New(out, Options{
 		Hello: s.hello, Chain: s.chain, Home: "/home/u", Epoch: "e", Version: "1",
 		CallID: func() string { calls++; return fmt.Sprint(calls) },
-		Say:    s.host.hear, Servers: s.servers, World: s.world,
+		Keep:   s.keep, Resume: s.resume,
+		Say: s.host.hear, Servers: s.servers, World: s.world,
 	})
 	var in *io.PipeReader
 	in, s.in = io.Pipe()

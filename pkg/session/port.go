@@ -111,7 +111,9 @@ func (p *port) Response(method string, line []byte) {
 }
 
 // Notification delivers what a server says of itself (mux.Peer).
-func (p *port) Notification(method string, line []byte) { p.lane.c.send(p.sealed(method, line)) }
+func (p *port) Notification(method string, line []byte) {
+	p.lane.c.tellHost(method, p.sealed(method, line))
+}
 
 // sealed is a line in which tasks have the ids under which this host knows them.
 // Few lines name one, so few are read again.
@@ -152,6 +154,9 @@ func (p *port) Withdraw(q *mux.Question, env *wire.Envelope) { p.lane.c.withdraw
 func (c *Conn) cancelled(m *message) {
 	id, ok := wire.CanonicalID(m.Bytes(m.RequestID))
 	if !ok {
+		return
+	}
+	if c.deaf(id) {
 		return
 	}
 	c.mu.Lock()

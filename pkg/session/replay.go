@@ -64,6 +64,25 @@ func (p *port) subscribed() {
 	}
 }
 
+// subscribe subscribes to resources of the server, for a host that does not
+// speak to it of each by itself.
+func (l *lane) subscribe(s *spot, uris []string) error {
+	lease, err := l.lease(l.c.life, s)
+	if err != nil {
+		return err
+	}
+	defer lease.Release()
+	p := l.enter(lease, !s.perCall())
+	if p == nil {
+		return errClosed
+	}
+	defer p.leave()
+	p.subscribes(lease)
+	p.Replay("", uris)
+	p.subscribed()
+	return nil
+}
+
 // unpin lets the instance go. Needs c.mu.
 func (p *port) unpin() {
 	if p.pin != nil {
@@ -118,6 +137,6 @@ const resubscribeWait = 30 * time.Second
 func (l *lane) updated(uris []string) {
 	for _, uri := range uris {
 		params := append(wire.AppendString([]byte(`{"uri":`), uri), '}')
-		l.c.send(wire.AppendNotification(nil, "notifications/resources/updated", params))
+		l.c.tellHost("notifications/resources/updated", wire.AppendNotification(nil, "notifications/resources/updated", params))
 	}
 }

@@ -24,15 +24,27 @@ type kept struct {
 	Initialized  bool                `json:"initialized,omitempty"`
 	Asks         []string            `json:"asks,omitempty"` // our requests that the host has not answered
 	Level        string              `json:"level,omitempty"`
-	Subs         map[string][]string `json:"subs,omitempty"` // resources subscribed to, by server
+	Subs         map[string][]string `json:"subs,omitempty"`    // resources subscribed to, by server
+	Listens      []string            `json:"listens,omitempty"` // lines of a modern host
 }
 
 // keep saves the connection's state. Needs c.mu. A client that says too much of
 // itself is a stranger to the next daemon.
 func (c *Conn) keep() {
-	if c.o.Keep == nil {
+	if c.save() == nil {
 		return
 	}
+	k := c.state()
+	k.Client = nil
+	if err := c.write(k); err != nil {
+		c.o.Log.Warn("kept no state", "session", c.who.Session, "err", err)
+	}
+}
+
+// save is keep when it matters whether all of it fits.
+func (c *Conn) save() error { return c.write(c.state()) }
+
+func (c *Conn) state() kept {
 	k := kept{
 		Protocol: c.host.protocol, Client: c.host.clientInfo, Capabilities: c.host.capabilities,
 		Initialized: c.ready(), Asks: slices.Sorted(maps.Keys(c.asks)), Level: c.level, Subs: map[string][]string{},
@@ -42,15 +54,18 @@ func (c *Conn) keep() {
 			k.Subs[name] = l.subs
 		}
 	}
-	if c.save(k) != nil {
-		k.Client = nil
-		if err := c.save(k); err != nil {
-			c.o.Log.Warn("kept no state", "session", c.who.Session, "err", err)
+	for _, l := range c.listening {
+		if !l.open {
+			k.Listens = append(k.Listens, string(l.line))
 		}
 	}
+	return k
 }
 
-func (c *Conn) save(k kept) error {
+func (c *Conn) write(k kept) error {
+	if c.o.Keep == nil {
+		return nil
+	}
 	b, err := json.Marshal(k)
 	if err != nil {
 		return err
@@ -69,7 +84,7 @@ func (c *Conn) resume(state []byte) {
 	if k.Initialized {
 		c.once.Do(func() { close(c.initialized) })
 	}
-	c.orphans, c.level = k.Asks, k.Level
+	c.orphans, c.heard, c.level = k.Asks, k.Listens, k.Level
 	for name, uris := range k.Subs {
 		c.lane(name).subs = uris
 	}
@@ -85,6 +100,8 @@ func (c *Conn) takeUp() {
 		c.takeBack(id, "the daemon that asked is gone")
 	}
 	c.orphans = nil
+	c.hearAgain(c.heard)
+	c.heard = nil
 	c.mu.Lock()
 	c.keep()
 	for _, l := range c.lanes {
@@ -99,7 +116,7 @@ func (c *Conn) takeUp() {
 // nothing (design D8).
 func again(method string) bool {
 	switch method {
-	case "initialize", "ping", "completion/complete":
+	case "initialize", "ping", "completion/complete", "server/discover", "subscriptions/listen":
 		return true
 	}
 	_, list := lists[method]

@@ -147,10 +147,6 @@ func (c *Conn) aim(st *stand, m *message, name string) bool {
 		}
 		return ok
 	}
-	owned := func(t roof.Target, ok bool) bool {
-		m.server = t.Server
-		return ok && slices.Contains(servers, t.Server)
-	}
 	switch name {
 	case "tools/call":
 		return find(roof.Tools, m.Name)
@@ -160,9 +156,13 @@ func (c *Conn) aim(st *stand, m *message, name string) bool {
 		if !m.RefName.Empty() {
 			return find(roof.Prompts, m.RefName)
 		}
-		return owned(roof.TemplateOwner(m.Text(m.RefURI), c.table(st, servers, roof.Resources), c.table(st, servers, roof.Templates)))
+		t, ok := roof.TemplateOwner(m.Text(m.RefURI), c.table(st, servers, roof.Resources), c.table(st, servers, roof.Templates))
+		m.server = t.Server
+		return ok && slices.Contains(servers, t.Server)
 	case "resources/read", "resources/subscribe", "resources/unsubscribe":
-		return owned(roof.Owner(m.Text(m.URI), c.table(st, servers, roof.Resources), c.table(st, servers, roof.Templates)))
+		server, ok := c.owner(st, servers, m.Text(m.URI))
+		m.server = server
+		return ok
 	}
 	edits, server, ok := roof.OpenTasks(nil, &m.Envelope, servers)
 	switch {
@@ -174,6 +174,12 @@ func (c *Conn) aim(st *stand, m *message, name string) bool {
 	}
 	m.server = servers[0] // what mcpx does not know, of the only one there is
 	return true
+}
+
+// owner is whose a resource is.
+func (c *Conn) owner(st *stand, servers []string, uri string) (server string, ok bool) {
+	t, ok := roof.Owner(uri, c.table(st, servers, roof.Resources), c.table(st, servers, roof.Templates))
+	return t.Server, ok && slices.Contains(servers, t.Server)
 }
 
 // find is whose a name is: by the list that the host was given, else by what is
@@ -240,7 +246,7 @@ func (c *Conn) gather(k roof.Kind, m *message) {
 		c.refuse(id, wire.CodeInternal, err.Error(), upstream.Trouble{Reason: err.Error(), Hint: "mcpx status says what is wrong with each server"})
 		return
 	}
-	c.reply(wire.AppendResult(nil, id, list.Result))
+	c.reply(wire.AppendResult(nil, id, c.complete(k.Method(), list.Result)))
 }
 
 // pages asks each server for its list. Who does not answer in time, or at all,

@@ -8,7 +8,6 @@ import (
 
 	"github.com/dezren39/mcpx/pkg/mux"
 	"github.com/dezren39/mcpx/pkg/pool"
-	"github.com/dezren39/mcpx/pkg/upstream"
 	"github.com/dezren39/mcpx/pkg/wire"
 )
 
@@ -20,30 +19,28 @@ func (c *Conn) request(m *message) {
 		c.lost(m)
 		return
 	}
-	if c.roof != nil && !c.hosts(name) {
+	if modern(&m.Envelope) && !c.admit(m, name) {
+		return
+	}
+	if c.roof != nil && !hosts(name) {
 		c.underRoof(m, name)
 		return
 	}
 	switch name {
 	case "initialize":
 		c.meet(&m.Envelope) // at once: what follows may hang on it
-		id := bytes.Clone(m.Bytes(m.ID))
-		mark := m.mark
-		if before := c.unmet(); before != nil { // a second one, before the first was answered
-			<-before
-		}
-		c.mu.Lock()
-		c.met = make(chan struct{}) // what comes after waits for the answer
-		if !c.start(func() { c.initialize(id, mark) }) {
-			c.met = nil
-		}
-		c.mu.Unlock()
+		c.greet(m, c.initialize)
 	case "ping":
 		c.reply(wire.AppendResult(nil, m.Bytes(m.ID), []byte("{}")))
 		c.done(m.mark)
 	case "server/discover":
-		c.refuse(m.Bytes(m.ID), wire.CodeMethodNotFound, "Method not found", upstream.Trouble{Reason: "mcpx is spoken to with initialize"})
-		c.done(m.mark)
+		if !modern(&m.Envelope) && !c.admit(m, name) {
+			return
+		}
+		c.greet(m, c.discover)
+	case "subscriptions/listen":
+		own := m.clone()
+		c.begun(func() { c.listens(&own) })
 	case "tools/list", "prompts/list", "resources/list", "resources/templates/list":
 		l := c.only()
 		if c.unmet() == nil && l.keptList(&m.Envelope) {
@@ -56,10 +53,24 @@ func (c *Conn) request(m *message) {
 	}
 }
 
+// greet answers a handshake, which what comes after waits for.
+func (c *Conn) greet(m *message, answer func(id []byte, mark int64)) {
+	id, mark := bytes.Clone(m.Bytes(m.ID)), m.mark
+	if before := c.unmet(); before != nil { // a second one, before the first was answered
+		<-before
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.met = make(chan struct{})
+	if !c.start(func() { answer(id, mark) }) {
+		c.met = nil
+	}
+}
+
 // hosts reports whether a request is between the host and mcpx alone.
-func (c *Conn) hosts(name string) bool {
+func hosts(name string) bool {
 	switch name {
-	case "initialize", "ping", "server/discover":
+	case "initialize", "ping", "server/discover", "subscriptions/listen":
 		return true
 	}
 	return false
@@ -190,7 +201,7 @@ func (l *lane) submit(m *message, s *spot, lease *pool.Lease, last bool) bool {
 	if list, ok := lists[string(method(env))]; ok {
 		l.listed(list.family, listing{offer: s.verdict.offer(list.family), on: p.on})
 		if !p.lists.has(list.family) { // the superset promised it, so it is empty rather than an error
-			c.reply(wire.AppendResult(nil, env.Bytes(env.ID), emptyList(list.member)))
+			c.reply(wire.AppendResult(nil, env.Bytes(env.ID), c.complete(string(method(env)), emptyList(list.member))))
 			end()
 			return true
 		}
@@ -205,7 +216,7 @@ func (l *lane) submit(m *message, s *spot, lease *pool.Lease, last bool) bool {
 		c.mu.Unlock()
 	}
 	err := p.Request(env, mux.CallOptions{
-		Timeout: s.verdict.server.CallTimeout, Max: max(maxCallTime, s.verdict.server.CallTimeout), Done: end, Lease: lease, Edits: m.edits,
+		Timeout: s.verdict.server.CallTimeout, Max: max(maxCallTime, s.verdict.server.CallTimeout), Done: end, Lease: lease, Edits: m.edits, Modern: modern(env),
 	})
 	if gone, ok := errors.AsType[*mux.Error](err); ok && gone.Gone && !last {
 		lease.Release()
