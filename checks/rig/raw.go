@@ -44,7 +44,7 @@ func (r *Rig) Raw(args ...string) *Raw {
 	return h
 }
 
-// Write writes any bytes. A connect that does not read them in time is an error.
+// Write writes any bytes. A connect that has not read them after Wait is an error.
 func (h *Raw) Write(text string) {
 	h.T.Helper()
 	_ = h.in.SetWriteDeadline(time.Now().Add(Wait))
