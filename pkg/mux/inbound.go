@@ -19,6 +19,7 @@ func (m *Mux) handle(env *wire.Envelope) {
 		m.response(env)
 	case wire.Notification:
 		m.notification(env)
+		m.breathe()
 	case wire.Request:
 		m.question(env)
 	}

@@ -49,6 +49,7 @@ type Mux struct {
 	entries sync.Pool // of *call
 	lines   sync.Pool // of *[]byte
 	targets []*Port   // the reader's, for one fan-out
+	storm   storm     // likewise
 
 	wake  chan struct{} // the clock has something to do before it thought
 	ended chan struct{} // closed when the upstream has ended
