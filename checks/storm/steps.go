@@ -75,7 +75,7 @@ func Servers(fake string, generation int) string {
 // expected are words of the errors that these servers and steps explain.
 var expected = []string{
 	"exited", "stopped", "left the config", "retry in", "timed out", "is stopping", "takes no more requests", // ends of servers
-	"no such file", "does not exist", "is gone", "was removed", // directories that were removed
+	"no such file", "does not exist", "is gone", "was removed", "has no directory", // directories that were removed
 }
 
 func explained(e *rig.RPCError) bool {
