@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,9 +25,11 @@ import (
 type Conn struct {
 	o      Options
 	who    Identity
-	given  roots.Facts // what the hello says of where the host is
-	look   looks       // belongs to whoever places requests
-	out    *stdio.Writer
+	alone  bool         // it has no session that servers could belong to
+	calls  atomic.Int64 // ids minted for calls, of one that is alone
+	given  roots.Facts  // what the hello says of where the host is
+	look   looks        // belongs to whoever places requests
+	out    Writer
 	source Source         // set by Serve
 	roof   *rooftop       // nil: the connection is to one server
 	wg     sync.WaitGroup // every goroutine of this connection
@@ -77,9 +80,10 @@ type hostFacts struct {
 }
 
 // New makes a connection that writes to out. Serve reads.
-func New(out *stdio.Writer, o Options) *Conn {
+func New(out Writer, o Options) *Conn {
 	life, end := context.WithCancel(context.Background())
 	who := Identify(o.Hello, o.Chain)
+	alone := o.Single && who.Session == ""
 	if who.Session == "" {
 		who.Session = "connection:" + o.CallID()
 	}
@@ -87,7 +91,7 @@ func New(out *stdio.Writer, o Options) *Conn {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	c := &Conn{
-		o: o, who: who, given: given(o.Hello), out: out,
+		o: o, who: who, alone: alone, given: given(o.Hello), out: out,
 		life: life, end: end,
 		initialized: make(chan struct{}),
 		drain:       make(chan struct{}),
@@ -290,8 +294,26 @@ func (c *Conn) reply(line []byte) {
 
 // callContext is the caller as scopes see it, but for its directory.
 func (c *Conn) callContext() scope.CallContext {
-	return scope.CallContext{
+	cc := scope.CallContext{
 		Session: c.who.Session, Parent: c.who.Parent,
 		PID: c.who.Host.PID, PIDStart: c.who.Host.Start,
 	}
+	if c.alone {
+		cc.Session = ""
+	}
+	return cc
+}
+
+// callID mints the id of a call with a process of its own. It says whose the call
+// is where no session does.
+func (c *Conn) callID() string {
+	if c.alone {
+		return fmt.Sprintf("%s.%d", c.who.Session, c.calls.Add(1))
+	}
+	return c.o.CallID()
+}
+
+// makes reports whether key is that of a call of this connection's, which is alone.
+func (c *Conn) makes(key string) bool {
+	return c.alone && strings.HasPrefix(key, scope.Call.Key(scope.CallContext{CallID: c.who.Session + "."}))
 }

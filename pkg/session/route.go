@@ -178,7 +178,7 @@ func (l *lane) acquire(it *item) (*pool.Lease, *spot, error) {
 // lease leases the instance of a spot, starting it if need be.
 func (l *lane) lease(ctx context.Context, s *spot) (*pool.Lease, error) {
 	cc := s.cc
-	cc.CallID = l.c.o.CallID()
+	cc.CallID = l.c.callID()
 	return l.c.o.Servers.Acquire(ctx, s.verdict.server, cc)
 }
 

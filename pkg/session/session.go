@@ -51,6 +51,7 @@ type Options struct {
 	Epoch  string        // of the daemon; part of every id sent to a host
 	CallID func() string // mints the id of a call with a process of its own
 	Say    func(string)  // prints on the shim's stderr
+	Single bool          // it is for one request: without an id it has no session, and what a session would own lives for the call
 
 	Resume   []byte             // the state that a daemon before kept; nil for a new connection
 	MidWrite bool               // it ended inside a write to the host

@@ -1,6 +1,8 @@
 package session
 
 import (
+	"fmt"
+	"io"
 	"testing"
 	"time"
 
@@ -159,4 +161,40 @@ func TestASessionThatReturnsWhileItsEndIsTold(t *testing.T) {
 	if diff := cmp.Diff([]string{"back", "over", "back"}, order); diff != "" {
 		t.Errorf("what was told (-want +got):\n%s", diff)
 	}
+}
+
+// A connection for one request has no session that a server could belong to: what
+// it would own lives for the call, and asks nobody else (design D2).
+func TestASingleRequestOwnsNothing(t *testing.T) {
+	ids := 0
+	single := func(session string) *Conn {
+		return New(stdio.NewWriter(io.Discard, 0), Options{
+			Hello:  api.Hello{Server: "srv", Flags: api.Flags{Session: session}},
+			CallID: func() string { ids++; return fmt.Sprint(ids) },
+			Single: true, World: newWorld(),
+		})
+	}
+	a, b, named := single(""), single(""), single("s")
+	none := func([]string, time.Duration) { t.Error("something was owned") }
+	table := NewTable(0, none, func([]string) {})
+	for _, c := range []*Conn{a, b} {
+		table.Add(c)
+		cc := c.callContext()
+		cc.CallID = c.callID()
+		rs := scope.Session.Resolve(cc)
+		if !scope.PerCall(rs.Key) || rs.Degraded == "" {
+			t.Errorf("at scope session it is %+v, want a call's", rs)
+		}
+		if got := table.Owner(rs.Key); got != c {
+			t.Errorf("%s: another connection answers for it", rs.Key)
+		}
+	}
+	if got := scope.Session.Key(named.callContext()); got != "session:s" {
+		t.Errorf("with a session: %s", got)
+	}
+	for _, c := range []*Conn{a, b, named} {
+		c.Close()
+	}
+	table.Remove(a)
+	table.Remove(b)
 }

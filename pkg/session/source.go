@@ -21,6 +21,24 @@ type Source interface {
 	Done(mark int64)
 }
 
+// Writer is where the lines for a host go. *stdio.Writer is one for a host that
+// reads a stream.
+type Writer interface {
+	// Write takes whole lines and never blocks; stdio.ErrFull when they do not fit.
+	Write(lines []byte) error
+	// Queued is the number of bytes that wait for the host.
+	Queued() int
+	// Drained returns a channel that is closed once nothing waits.
+	Drained() <-chan struct{}
+	// Done is closed when the host reads nothing any more.
+	Done() <-chan struct{}
+	// Position is how many bytes have been taken and how many of them written.
+	Position() (taken, written uint64)
+	// OnWritten has f told how many bytes have been written in all, each time some
+	// of those that had to wait are.
+	OnWritten(f func(total uint64))
+}
+
 // Stream is a source that nothing outlives.
 func Stream(r io.Reader) Source { return stream{stdio.NewReader(r, 0)} }
 

@@ -59,6 +59,7 @@ func ownedBy(c *Conn) []string {
 		scope.PSession.Key(scope.CallContext{Parent: cc.Session}),
 		scope.PID.Key(cc),
 	}
+	keys = slices.DeleteFunc(keys, scope.PerCall) // of who has no session
 	slices.Sort(keys)
 	return slices.Compact(keys)
 }
@@ -67,7 +68,7 @@ func ownedBy(c *Conn) []string {
 // none does.
 func (t *Table) Owner(key string) *Conn {
 	for _, c := range t.All() {
-		if slices.Contains(ownedBy(c), key) {
+		if slices.Contains(ownedBy(c), key) || c.makes(key) {
 			return c
 		}
 	}
