@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -103,5 +104,26 @@ func TestTheServerOfASessionIsToldItsRoots(t *testing.T) { // design D5
 		if want := fmt.Sprintf(`{"roots":[{"uri":"file://%s","name":%q}]}`, dir, filepath.Base(dir)); string(got.Roots) != want {
 			t.Errorf("roots/list in %s: got %s, want %s", dir, got.Roots, want)
 		}
+	}
+}
+
+// TestTheFirstCallFindsTheRootsTold: a server that keeps to its client's roots
+// refuses what comes before it knows them, and mcpx starts it for a call.
+func TestTheFirstCallFindsTheRootsTold(t *testing.T) {
+	r := rig.New(t, mcpx, config(map[string]string{
+		"keeps": `"args": ["-roots-replace"], "mcpx": {"scope": "cwd"}`,
+		"never": `"args": [], "mcpx": {"scope": "cwd"}`,
+	}))
+	for i := range 5 {
+		dir := filepath.Join(r.Home, fmt.Sprint("dir", i))
+		r.Write(filepath.Join(dir, "file"), "")
+		h := r.Connect(dir, "keeps")
+		h.Open()
+		if got := h.Call("dirs", nil); !strings.Contains(got, dir) {
+			t.Errorf("the first call in %s finds the roots %s", dir, got)
+		}
+		other := r.Connect(dir, "never") // one that asks for none is not held up, which only a person would see
+		other.Open()
+		other.Call("echo", map[string]string{"text": "x"})
 	}
 }

@@ -88,8 +88,48 @@ func (sv *server) dial(ctx context.Context, id string, rs scope.ResolvedScope, c
 		default:
 		}
 	})
+	if c, ok := conn.(*upstream.Conn); ok {
+		sv.awaitRoots(ctx, c)
+	}
 	in.wg.Go(in.follow)
 	return in, nil
+}
+
+// A server that was offered roots most often asks for them as soon as it is
+// ready, and one that keeps to them refuses what is asked of it before: hosts
+// take seconds from their start to their first call, mcpx starts a server for
+// one. So the first start of a definition shows whether it asks.
+const (
+	rootsMayCome  = 300 * time.Millisecond // when that is not known
+	rootsWillCome = 2 * time.Second
+	rootsSettle   = 100 * time.Millisecond // for the server to take the answer in
+)
+
+// awaitRoots waits until the server has asked for its roots, if it does.
+func (sv *server) awaitRoots(ctx context.Context, c *upstream.Conn) {
+	asked := c.RootsAsked()
+	if asked == nil || sv.rootless.Load() {
+		return
+	}
+	patience := rootsMayCome
+	if sv.rooted.Load() {
+		patience = rootsWillCome
+	}
+	t := time.NewTimer(patience)
+	defer t.Stop()
+	select {
+	case <-asked:
+		sv.rooted.Store(true)
+		t.Reset(rootsSettle)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+		}
+	case <-t.C:
+		sv.rootless.Store(true)
+	case <-c.Done():
+	case <-ctx.Done():
+	}
 }
 
 // greet starts a server or reaches a remote, and shakes hands.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/dezren39/mcpx/pkg/child"
@@ -67,6 +68,8 @@ type server struct {
 	conf config.Resolved
 	pool *pool.Pool
 	kept shelf
+
+	rooted, rootless atomic.Bool // it asks for its roots as it starts, or it does not
 
 	bounds bounds // of all views seen; guarded by r.mu
 }

@@ -32,6 +32,7 @@ type Conn struct {
 	gone   chan struct{} // closed by leave: Stop did what it could
 	leave  func()
 	done   chan struct{} // closed by end
+	rooted chan struct{} // closed when the server first asks for its roots
 	end    func()
 
 	mu      sync.Mutex // guards what follows
@@ -49,10 +50,15 @@ func newConn(p spawn.Plan, o Options, proc *child.Process) *Conn {
 		hungUp:   make(chan struct{}),
 		gone:     make(chan struct{}),
 		done:     make(chan struct{}),
+		rooted:   make(chan struct{}),
 	}
+	told := sync.OnceFunc(func() { close(c.rooted) })
 	c.desk = &Desk{
 		Server: p.Server, Log: o.Log, Write: c.in.Write, CutOff: c.out.CutOff,
-		Roots: func() []byte { return c.greeting.RootsResult(o.Roots) },
+		Roots: func() []byte {
+			told()
+			return c.greeting.RootsResult(o.Roots)
+		},
 	}
 	c.hangUp = sync.OnceFunc(func() { close(c.hungUp) })
 	c.leave = sync.OnceFunc(func() { close(c.gone) })
@@ -121,6 +127,15 @@ func (c *Conn) Failure() error {
 		return nil
 	}
 	return c.failure
+}
+
+// RootsAsked is closed when the server first asks for its roots; nil when it was
+// offered none. One that keeps to its roots refuses what comes before.
+func (c *Conn) RootsAsked() <-chan struct{} {
+	if c.hs.Era != Legacy || c.greeting.rootsCapability() == nil {
+		return nil
+	}
+	return c.rooted
 }
 
 // RootsChanged tells a server with caller-owned roots to ask again. Others, and
