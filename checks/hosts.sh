@@ -41,6 +41,28 @@ for host in $hosts; do
   done
 done
 
+# All under one roof: five servers behind one entry, of which each host calls two.
+mkdir -p "$work/roof/.config/mcpx"
+cat >"$work/roof/.config/mcpx/config.json" <<EOF
+{"mcpServers": {
+  "gopls": {"command": "$gopls", "args": ["mcp"], "env": {"GOPROXY": "off", "GOCACHE": "$(go env GOCACHE)"}, "mcpx": {"scope": "worktree"}},
+  "here":  {"command": "$work/bin/mcpx", "args": ["demo-server"], "mcpx": {"scope": "cwd"}},
+  "one":   {"command": "$work/bin/mcpx", "args": ["demo-server"]},
+  "mine":  {"command": "$work/bin/mcpx", "args": ["demo-server"], "mcpx": {"scope": "session"}},
+  "broken": {"command": "/nowhere/server"}}}
+EOF
+for host in $hosts; do
+  got=$(SEED=$work/roof checks/hosts/drive.sh "$host" "$work/feature" \
+    '{"tool":"gopls__go_package_api","args":{"packagePaths":["example.com/fixture"]}}
+{"tool":"here__whoami","args":{}}' -- "$work/bin/mcpx" connect 2>&1) || true
+  if [[ $got == *OnlyOnFeature* ]] && [[ $got == *"$work/feature"* ]]; then
+    printf 'ok    %-9s five servers under one roof\n' "$host"
+  else
+    printf 'FAIL  %-9s five servers under one roof: got: %s\n' "$host" "$got"
+    failed=1
+  fi
+done
+
 # The same with the files that mcpx render makes, config and entries alike.
 mkdir -p "$work/fleet/machines"
 cat >"$work/fleet/.mcpx.json" <<'EOF'
