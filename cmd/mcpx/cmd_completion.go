@@ -94,6 +94,10 @@ func candidates(root *cli.Command, words []string, servers func() []string) []st
 		return commandNames(root)
 	case c.Name == "completion":
 		return []string{"bash", "fish", "zsh"}
+	case c.Name == "auth" && len(words) == 2:
+		return []string{"login", "logout", "status"}
+	case c.Name == "auth" && len(words) == 3:
+		return servers()
 	case slices.Contains([]string{"connect", "explain", "restart", "logs"}, c.Name) && len(words) == 2:
 		return servers()
 	}

@@ -218,8 +218,12 @@ func (f facts) instanceFindings() []finding {
 		if !slices.Contains([]string{"backing-off", "failed", "list-failed"}, in.State) {
 			continue
 		}
-		found = append(found, finding{levelFail, in.Server, strings.ReplaceAll(in.State, "-", " ") + ": " + cmp.Or(in.Reason, in.LastError, "no reason given"),
-			"run it by hand: mcpx explain " + hostfile.Quote(in.Server) + " --shell; its last words: mcpx logs " + hostfile.Quote(in.Server)})
+		reason := cmp.Or(in.Reason, in.LastError, "no reason given")
+		fix := "run it by hand: mcpx explain " + hostfile.Quote(in.Server) + " --shell; its last words: mcpx logs " + hostfile.Quote(in.Server)
+		if strings.Contains(reason, "needs sign-in") {
+			fix = "mcpx auth login " + hostfile.Quote(in.Server)
+		}
+		found = append(found, finding{levelFail, in.Server, strings.ReplaceAll(in.State, "-", " ") + ": " + reason, fix})
 	}
 	return found
 }

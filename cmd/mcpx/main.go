@@ -52,7 +52,7 @@ func newRoot(p *program) *cli.Command {
 	return rootOf(p,
 		connectCommand(p), daemonCommand(p), demoCommand(p), demoServerCommand(p),
 		statusCommand(p), explainCommand(p), configCommand(p), checkCommand(p), doctorCommand(p), logsCommand(p), versionCommand(p),
-		trustCommand(p), untrustCommand(p), restartCommand(p), stopCommand(p), reloadCommand(p),
+		trustCommand(p), untrustCommand(p), authCommand(p), restartCommand(p), stopCommand(p), reloadCommand(p),
 		renderCommand(p), importCommand(p),
 		completionCommand(p), completeCommand(p), helpCommand(p))
 }

@@ -35,6 +35,11 @@ func (d *Daemon) routes() map[string]http.HandlerFunc {
 		"POST /v1/reload":  d.postReload,
 		"POST /v1/restart": d.postRestart,
 		"POST /v1/stop":    d.postStop,
+
+		"GET /v1/auth":                  d.getAuth,
+		"GET /v1/auth/{server}":         d.getAuthOf,
+		"POST /v1/auth/{server}/login":  d.postLogin,
+		"POST /v1/auth/{server}/logout": d.postLogout,
 	}
 }
 

@@ -10,11 +10,13 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/dezren39/mcpx/pkg/auth"
 	"github.com/dezren39/mcpx/pkg/child"
 	"github.com/dezren39/mcpx/pkg/config"
 	"github.com/dezren39/mcpx/pkg/place"
@@ -56,6 +58,7 @@ type Daemon struct {
 	loader  *source.Loader
 	limits  *pool.Limits
 	servers *registry.Registry
+	auth    *auth.Keeper // nil when its directory cannot be used
 	table   *session.Table
 	world   *world
 	told    told                                    // problems in the log already
@@ -147,9 +150,14 @@ func assemble(ctx context.Context, o Options, rt *socket.Runtime, stop func()) (
 	d.environ = environ
 	d.world = newWorld(d.loader)
 	d.limits = pool.NewLimits(own.Daemon.MaxInstances, own.Daemon.MaxStarts)
+	d.auth, err = auth.Open(auth.Options{Dir: filepath.Join(o.Dirs.State, "auth"), Changed: d.signedIn, Log: o.Log})
+	if err != nil { // nobody signs in then; that is for the servers that want it to say
+		o.Log.Warn("can keep no sign-in", "err", err)
+	}
 	d.servers = registry.New(registry.Options{
 		Child:   child.Options{Home: o.Dirs.Home, Base: after(ended, environ), Grace: own.Daemon.StopGrace, Log: o.Log},
 		Home:    o.Dirs.Home,
+		Tokens:  d.tokens,
 		Verify:  d.loader.Verify,
 		Cache:   cacheDir,
 		Limits:  d.limits,
@@ -194,6 +202,9 @@ func (d *Daemon) run(ctx context.Context) error {
 	} // else who dials is told to come back: left waiting, systemd would start the next daemon for him
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Minute)
 	defer cancel()
+	if d.auth != nil {
+		d.auth.Close()
+	}
 	err = d.servers.Close(bounded)
 	_ = attachHTTP.Close()
 	d.hangUp(controlHTTP) // last, so that a caller of stop sees the end when it is one
@@ -235,7 +246,7 @@ func (d *Daemon) watch(ctx context.Context, attach, control net.Listener) {
 				d.stop()
 				return
 			}
-			if d.idleFor(now) > d.idleExit() {
+			if d.idleFor(now) > d.idleExit() && (d.auth == nil || !d.auth.Busy()) {
 				d.o.Log.Info("left idle", "took", d.idleFor(now).Round(time.Second))
 				d.stop()
 				return

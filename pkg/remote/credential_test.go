@@ -51,6 +51,12 @@ func (s *signedIn) Refused(_ context.Context, token string) (string, error) {
 	return fresh, err
 }
 
+func (s *signedIn) Missing(scope string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refused = append(s.refused, scope)
+}
+
 // TestCredentialsStayAtTheirOrigin: nothing of them follows a redirect, and a
 // redirect of a POST is not followed at all (threat T29).
 func TestCredentialsStayAtTheirOrigin(t *testing.T) {

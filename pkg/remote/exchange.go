@@ -49,6 +49,9 @@ func (c *Conn) exchange(ctx context.Context, p *post) *trouble {
 		case p.key != "" && c.deliverError(p, body):
 			return nil
 		}
+		if scope, ok := missingScope(resp.Header); ok && resp.StatusCode == http.StatusForbidden && c.keys.tokens != nil {
+			c.keys.tokens.Missing(scope)
+		}
 		return refusal(c.plan.Server, c.target.origin, resp)
 	}
 }

@@ -24,6 +24,8 @@ type Tokens interface {
 	// Refused says that the server refused a token, "" for none, and returns the
 	// one to try instead; "" when only a person can help.
 	Refused(ctx context.Context, token string) (string, error)
+	// Missing says that the server wants more than the sign-in covers.
+	Missing(scope string)
 }
 
 // Options are one dial's.

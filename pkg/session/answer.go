@@ -52,6 +52,9 @@ func (l *lane) failed(env *wire.Envelope, err error) {
 		c.refuse(id, wire.CodeInvalidParams, no.reason, upstream.Trouble{Server: l.name, Reason: no.reason, Hint: no.hint})
 		return
 	}
+	if list, ok := lists[string(method(env))]; ok { // the host has none now: it is told when there is one
+		l.listed(list.family, listing{offer: l.guess().verdict.offer(list.family)})
+	}
 	l.note(err)
 	if m, ok := errors.AsType[*mux.Error](err); ok {
 		c.reject(m, id)
