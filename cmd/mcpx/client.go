@@ -11,8 +11,8 @@ import (
 	"github.com/dezren39/mcpx/pkg/socket"
 )
 
-// withDaemon asks the daemon that runs. It starts none: only connect and trust
-// do that.
+// withDaemon asks the daemon that runs. It starts none: that is for connect, trust
+// and what goes the way of a host.
 func (p *program) withDaemon(c *cli.Command, ask func(*api.Client) error) error {
 	dirs, err := p.dirs(c)
 	if err != nil {

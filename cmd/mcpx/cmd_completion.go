@@ -98,7 +98,7 @@ func candidates(root *cli.Command, words []string, servers func() []string) []st
 		return []string{"login", "logout", "status"}
 	case c.Name == "auth" && len(words) == 3:
 		return servers()
-	case slices.Contains([]string{"connect", "explain", "restart", "logs"}, c.Name) && len(words) == 2:
+	case slices.Contains([]string{"connect", "explain", "restart", "logs", "tools", "prompts", "resources", "call"}, c.Name) && len(words) == 2:
 		return servers()
 	}
 	return nil

@@ -16,6 +16,9 @@ func TestCandidatesFollowTheWords(t *testing.T) {
 	}{
 		{"servers after connect", []string{"connect", ""}, []string{"gopls", "jira"}},
 		{"nothing after the server", []string{"connect", "gopls", ""}, nil},
+		{"servers after tools", []string{"tools", ""}, []string{"gopls", "jira"}},
+		{"servers after call", []string{"call", ""}, []string{"gopls", "jira"}},
+		{"no servers where the tool stands", []string{"call", "gopls", ""}, nil},
 		{"flags after a dash", []string{"status", "--"}, []string{"--json", "--runtime-dir"}},
 		{"no hidden flag", []string{"daemon", "--"}, []string{"--config", "--runtime-dir"}},
 		{"shells", []string{"completion", ""}, []string{"bash", "fish", "zsh"}},

@@ -28,11 +28,9 @@ func connectCommand(p *program) *cli.Command {
 				return err
 			}
 			o := p.shim(dirs)
-			o.Server, o.Flags = c.Args().First(), flagsOf(c)
-			if o.Flags.Cwd != "" { // relative to where the host stands, which the daemon does not know
-				if o.Flags.Cwd, err = filepath.Abs(o.Flags.Cwd); err != nil {
-					return err
-				}
+			o.Server = c.Args().First()
+			if o.Flags, err = standing(c); err != nil {
+				return err
 			}
 			code, err := shim.Run(ctx, o)
 			if err == nil && code != 0 {
@@ -63,4 +61,16 @@ func callerFlags() []cli.Flag {
 
 func flagsOf(c *cli.Command) api.Flags {
 	return api.Flags{Cwd: c.String("cwd"), Session: c.String("session"), Parent: c.String("parent")}
+}
+
+// standing are the flags for a daemon, which does not know where a relative --cwd
+// begins.
+func standing(c *cli.Command) (api.Flags, error) {
+	f := flagsOf(c)
+	if f.Cwd == "" {
+		return f, nil
+	}
+	var err error
+	f.Cwd, err = filepath.Abs(f.Cwd)
+	return f, err
 }

@@ -12,6 +12,7 @@ import (
 // Groups of the help page, in its order.
 const (
 	serve  = "serve"
+	use    = "use"
 	look   = "look"
 	change = "change"
 	ship   = "fleet"
@@ -42,7 +43,7 @@ func helpCommand(p *program) *cli.Command {
 func rootHelp(root *cli.Command) string {
 	var b strings.Builder
 	b.WriteString("mcpx runs each MCP server once per scope and shares it between your agent sessions\n")
-	for _, group := range []string{serve, look, change, ship} {
+	for _, group := range []string{serve, use, look, change, ship} {
 		fmt.Fprintf(&b, "\n%s\n", group)
 		for _, c := range root.Commands {
 			if c.Category == group && !c.Hidden {
@@ -115,6 +116,8 @@ func flagUsage(f cli.Flag) string {
 			name += " NAME"
 		case "rev":
 			name += " REV"
+		case "search":
+			name += " WORDS"
 		case "out":
 			name += " PATH"
 		default:

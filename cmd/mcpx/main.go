@@ -51,6 +51,7 @@ func run(ctx context.Context, args []string, p *program) int {
 func newRoot(p *program) *cli.Command {
 	return rootOf(p,
 		connectCommand(p), daemonCommand(p), demoCommand(p), demoServerCommand(p),
+		toolsCommand(p), promptsCommand(p), resourcesCommand(p), callCommand(p),
 		statusCommand(p), explainCommand(p), configCommand(p), checkCommand(p), doctorCommand(p), logsCommand(p), versionCommand(p),
 		trustCommand(p), untrustCommand(p), authCommand(p), restartCommand(p), stopCommand(p), reloadCommand(p),
 		renderCommand(p), importCommand(p),

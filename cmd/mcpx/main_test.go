@@ -8,10 +8,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/dezren39/mcpx/checks/fakemcp/fake"
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"mcpx": main})
+	testscript.Main(m, map[string]func(){
+		"mcpx":    main,
+		"fakemcp": func() { os.Exit(fake.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+	})
 }
 
 // golden compares got with a file under testdata; UPDATE=1 rewrites it.

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -28,13 +29,15 @@ type printer struct {
 	w      io.Writer
 	utf8   bool // the locale shows more than ASCII
 	colour bool
+	tty    bool // a person looks at it, at once
 }
 
 func (p *program) out() printer { return p.printer(p.stdout) }
 func (p *program) err() printer { return p.printer(p.stderr) }
 
 func (p *program) printer(f *os.File) printer {
-	return printer{w: f, utf8: isUTF8(p.getenv), colour: isTerminal(f) && p.getenv("NO_COLOR") == ""}
+	tty := isTerminal(f)
+	return printer{w: f, utf8: isUTF8(p.getenv), colour: tty && p.getenv("NO_COLOR") == "", tty: tty}
 }
 
 // isUTF8 asks the locale, in the order that setlocale(3) does.
@@ -62,8 +65,31 @@ func (p printer) hint(hint string) {
 
 // clean is s as it may stand on a terminal.
 func (p printer) clean(s string) string {
+	return p.escaped(s, maxLine)
+}
+
+// text writes what a server gives a caller: all of it, tabs and lines as they
+// are. To a pipe it is UTF-8 in any locale.
+func (p printer) text(s string) error {
+	p.utf8 = p.utf8 || !p.tty
 	var b strings.Builder
-	for i := 0; i < len(s) && b.Len() < maxLine; {
+	for line := range strings.Lines(s) {
+		line = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
+		for i, field := range strings.Split(line, "\t") {
+			if i > 0 {
+				b.WriteByte('\t')
+			}
+			b.WriteString(p.escaped(field, math.MaxInt))
+		}
+		b.WriteByte('\n')
+	}
+	_, err := io.WriteString(p.w, b.String())
+	return err
+}
+
+func (p printer) escaped(s string, most int) string {
+	var b strings.Builder
+	for i := 0; i < len(s) && b.Len() < most; {
 		r, size := utf8.DecodeRuneInString(s[i:])
 		switch {
 		case r == utf8.RuneError && size == 1:
@@ -77,7 +103,7 @@ func (p printer) clean(s string) string {
 		}
 		i += size
 	}
-	if b.Len() >= maxLine {
+	if b.Len() >= most {
 		b.WriteString(" [cut]")
 	}
 	return b.String()
@@ -122,10 +148,21 @@ func (p printer) jsonLine(v any) error {
 	return err
 }
 
+// rawJSON prints JSON as it came, on one line: numbers, names and their order are
+// what they were.
+func (p printer) rawJSON(raw []byte) error {
+	_, err := io.WriteString(p.w, escapeJSON(string(raw))+"\n")
+	return err
+}
+
+// escapeJSON leaves the meaning alone: of what is not printable, only white space
+// can stand outside of a string.
 func escapeJSON(s string) string {
 	var b strings.Builder
 	for _, r := range s {
 		switch {
+		case r == '\t' || r == '\r':
+			b.WriteByte(' ')
 		case r == '\n' || unicode.IsPrint(r):
 			b.WriteRune(r)
 		case r > 0xffff:

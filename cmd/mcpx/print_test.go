@@ -107,3 +107,36 @@ func TestLocaleDecidesAboutUTF8InTheOrderOfTheC(t *testing.T) {
 		}
 	}
 }
+
+func TestTextIsWholeAndHarmless(t *testing.T) {
+	long := strings.Repeat("x", 2*maxLine)
+	tests := []struct {
+		name      string
+		utf8, tty bool
+		in, want  string
+	}{
+		{"lines and tabs are a text's own", true, true, "a\n\tb\r\nc", "a\n\tb\nc\n"},
+		{"nothing is cut", true, true, long, long + "\n"},
+		{"what is not printable is shown as an escape", true, false, "a\x1b[31m\rb\u202e\xff", `a\x1b[31m\rb\u202e\xff` + "\n"},
+		{"a pipe takes UTF-8 in any locale", false, false, "straße", "straße\n"},
+		{"a terminal only where the locale has it", false, true, "straße", `stra\u00dfe` + "\n"},
+		{"nothing is nothing", true, true, "", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var b strings.Builder
+			if err := (printer{w: &b, utf8: tt.utf8, tty: tt.tty}).text(tt.in); err != nil || b.String() != tt.want {
+				t.Errorf("text(%.40q) printed %.40q, %v; want %.40q", tt.in, b.String(), err, tt.want)
+			}
+		})
+	}
+}
+
+func TestRawJSONIsWhatCame(t *testing.T) {
+	const in = "{\"z\":1.50,\t\"a\" :12345678901234567890, \"s\":\"\\u0041\u202e\u007f\U000e0041\"}"
+	const want = `{"z":1.50, "a" :12345678901234567890, "s":"\u0041\u202e\u007f\udb40\udc41"}` + "\n"
+	var b strings.Builder
+	if err := (printer{w: &b}).rawJSON([]byte(in)); err != nil || b.String() != want {
+		t.Errorf("rawJSON printed %s, %v; want %s", b.String(), err, want)
+	}
+}

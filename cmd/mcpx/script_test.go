@@ -32,13 +32,15 @@ func TestScripts(t *testing.T) {
 			if err := os.MkdirAll(filepath.Join(home, "bin"), 0o700); err != nil {
 				return err
 			}
-			// A config says "../../bin/mcpx" for this program.
+			// A config says "../../bin/mcpx" for this program, or "../../bin/fakemcp".
 			self, err := os.Executable()
 			if err != nil {
 				return err
 			}
-			if err := os.Symlink(self, filepath.Join(home, "bin", "mcpx")); err != nil {
-				return err
+			for _, name := range []string{"mcpx", "fakemcp"} {
+				if err := os.Symlink(self, filepath.Join(home, "bin", name)); err != nil {
+					return err
+				}
 			}
 			env.Setenv("HOME", home)
 			env.Setenv("MCPX_RUNTIME_DIR", run)

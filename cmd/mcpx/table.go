@@ -44,6 +44,7 @@ type table struct {
 	rows  [][]cell
 	right map[int]bool // columns of numbers
 	flex  int          // -1: none
+	fit   int          // columns into which the last cells are cut; 0: they may hang over
 }
 
 func (t *table) add(cells ...cell) { t.rows = append(t.rows, cells) }
@@ -61,8 +62,11 @@ func (p printer) table(t table) {
 		var b strings.Builder
 		for i, c := range r {
 			text := c.text
-			if i == t.flex {
+			switch {
+			case i == t.flex:
 				text = p.shorten(text, widths[i])
+			case t.fit > 0 && i == len(widths)-1:
+				text = p.cut(text, max(12, t.fit-used(widths[:i])))
 			}
 			pad := strings.Repeat(" ", max(0, widths[i]-utf8.RuneCountInString(text)))
 			text = p.paint(c.tone, text)
@@ -116,6 +120,25 @@ func (p printer) shorten(s string, n int) string {
 		mark = "..."
 	}
 	return mark + string(r[len(r)-n+utf8.RuneCountInString(mark):])
+}
+
+// used is the space that columns take, with what parts them from the next.
+func used(widths []int) int {
+	n := 0
+	for _, w := range widths {
+		n += w + 2
+	}
+	return n
+}
+
+// cut keeps the beginning.
+func (p printer) cut(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	mark := p.clean("…")
+	return string(r[:max(0, n-utf8.RuneCountInString(mark))]) + mark
 }
 
 func (p printer) paint(t tone, s string) string {

@@ -235,25 +235,29 @@ func (c *Conn) gather(k roof.Kind, m *message) {
 		return
 	}
 	servers := c.visible(st)
-	pages, failed := c.pages(st, servers, k)
-	list := roof.Merge(k, pages)
+	pages, errs := c.pages(st, servers, k)
+	list, failed := roof.Merge(k, pages), map[string]string{}
+	for i, err := range errs {
+		if err != nil {
+			failed[servers[i]] = err.Error()
+		}
+	}
 	c.roof.mu.Lock()
 	c.roof.lists[k] = list
 	c.roof.shown[lists[k.Method()].family] = fingerprint(st, servers)
 	c.roof.mu.Unlock()
 	if len(failed) > 0 && len(failed) == len(servers) {
-		err := errors.Join(failed...)
+		err := errors.Join(errs...)
 		c.refuse(id, wire.CodeInternal, err.Error(), upstream.Trouble{Reason: err.Error(), Hint: "mcpx status says what is wrong with each server"})
 		return
 	}
-	c.reply(wire.AppendResult(nil, id, c.complete(k.Method(), list.Result)))
+	c.reply(wire.AppendResult(nil, id, c.complete(k.Method(), list.Answer(failed))))
 }
 
 // pages asks each server for its list. Who does not answer in time, or at all,
-// is left out; when it is there later, the host is told.
-func (c *Conn) pages(st *stand, servers []string, k roof.Kind) (pages []roof.Page, failed []error) {
-	pages = make([]roof.Page, len(servers))
-	errs := make([]error, len(servers))
+// is left out, with an error at its place; when it is there later, the host is told.
+func (c *Conn) pages(st *stand, servers []string, k roof.Kind) (pages []roof.Page, errs []error) {
+	pages, errs = make([]roof.Page, len(servers)), make([]error, len(servers))
 	ctx, cancel := context.WithTimeoutCause(c.life, listWait, fmt.Errorf("no answer within %v", listWait))
 	defer cancel()
 	var all sync.WaitGroup
@@ -274,12 +278,7 @@ func (c *Conn) pages(st *stand, servers []string, k roof.Kind) (pages []roof.Pag
 		})
 	}
 	all.Wait()
-	for _, err := range errs {
-		if err != nil {
-			failed = append(failed, err)
-		}
-	}
-	return pages, failed
+	return pages, errs
 }
 
 // fingerprint is what decides how a list under one roof looks, but for what the

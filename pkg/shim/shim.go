@@ -61,14 +61,20 @@ func Run(ctx context.Context, o Options) (int, error) {
 	signal.Notify(broken, syscall.SIGPIPE)
 	defer signal.Stop(broken)
 
-	code, err := run(ctx, o)
+	code, err := run(ctx, o, sleepLight)
 	if ctx.Err() != nil {
 		return 0, nil
 	}
 	return code, err
 }
 
-func run(ctx context.Context, o Options) (int, error) {
+// Join is Run for a host that is this process: signals are the caller's, who ends
+// it through ctx, and memory too.
+func Join(ctx context.Context, o Options) (int, error) {
+	return run(ctx, o, func() {})
+}
+
+func run(ctx context.Context, o Options, asleep func()) (int, error) {
 	in, err := newInput(o.Stdin)
 	if err != nil {
 		return 1, err
@@ -96,7 +102,7 @@ func run(ctx context.Context, o Options) (int, error) {
 	}
 	in.start()
 	out.start()
-	sleepLight()
+	asleep()
 	code, err := l.stay(ctx)
 	l.close() // the daemon lets go of our pipes now, if it has not yet
 	out.wait(ctx)
