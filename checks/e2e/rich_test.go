@@ -57,6 +57,7 @@ func richServer(name string) int {
 		}
 		return text(e.Action), nil, nil
 	})
+	addProbes(s, name)
 	s.AddPrompt(&mcp.Prompt{Name: "greet"}, func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 		return &mcp.GetPromptResult{Description: "by " + name}, nil
 	})

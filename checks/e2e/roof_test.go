@@ -42,9 +42,11 @@ func TestOneRoof(t *testing.T) {
 			return &mcp.ElicitResult{Action: "decline"}, nil
 		},
 	})
-	want := []string{"ash__ask", "ash__grow", "ash__say", "ash__touch", "ash__whose", "elm__ask", "elm__grow", "elm__say", "elm__touch", "elm__whose"}
-	if diff := cmp.Diff(want, toolNames(t, s)); diff != "" {
-		t.Errorf("tools (-want +got):\n%s", diff)
+	names := toolNames(t, s)
+	for _, want := range []string{"ash__ask", "ash__whose", "elm__ask", "elm__whose"} {
+		if !slices.Contains(names, want) {
+			t.Errorf("no tool %s in %q", want, names)
+		}
 	}
 	for _, name := range []string{"ash", "elm"} {
 		if got := callText(t, s, name+"__whose", nil); got != name {

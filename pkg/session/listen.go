@@ -19,6 +19,30 @@ type listen struct {
 	open   bool // it is not in the state
 }
 
+const listenMethod = "subscriptions/listen"
+
+// placeListen begins a subscriptions/listen in its turn: what is asked of the
+// server of its resources afterwards comes after it.
+func (c *Conn) placeListen(m *message) {
+	l := (*lane)(nil)
+	if c.roof == nil {
+		l = c.only()
+	} else if asked, err := era.ReadFilter(m.Bytes(m.Params)); err == nil && len(asked.URIs) > 0 {
+		if st := c.asKnown(&m.Envelope); st != nil {
+			if server, ok := c.resourceOf(st, asked.URIs[0]); ok {
+				l = c.lane(server)
+			}
+		}
+	}
+	switch {
+	case l == nil:
+		own := m.clone()
+		c.begun(func() { c.listens(&own) })
+	case !l.enqueue(m, false):
+		l.requeue(m)
+	}
+}
+
 // listens begins a subscriptions/listen.
 func (c *Conn) listens(m *message) {
 	defer c.over() // it is never answered, so nobody waits for that

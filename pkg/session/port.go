@@ -6,6 +6,7 @@ import (
 	"github.com/dezren39/mcpx/pkg/mux"
 	"github.com/dezren39/mcpx/pkg/pool"
 	"github.com/dezren39/mcpx/pkg/roof"
+	"github.com/dezren39/mcpx/pkg/upstream"
 	"github.com/dezren39/mcpx/pkg/wire"
 )
 
@@ -115,20 +116,61 @@ func (p *port) Notification(method string, line []byte) {
 	p.lane.c.tellHost(method, p.sealed(method, line))
 }
 
-// sealed is a line in which tasks have the ids under which this host knows them.
-// Few lines name one, so few are read again.
+// sealed is a line as a host sees it that has many servers behind it: tasks have
+// the ids under which it knows them, and questions say who asks. Few lines are
+// about either, so few are read again.
 func (p *port) sealed(method string, line []byte) []byte {
-	if p.lane.c.roof == nil || !bytes.Contains(line, taskID) {
+	tasks, asks := bytes.Contains(line, taskID), bytes.Contains(line, inputRequired)
+	if p.lane.c.roof == nil || !tasks && !asks {
 		return line
 	}
 	env, err := wire.Scan(bytes.TrimRight(line, "\n"))
 	if err != nil {
 		return line
 	}
-	return env.Append(nil, roof.SealTasks(nil, &env, method, p.lane.name)...)
+	var edits []wire.Edit
+	if tasks {
+		edits = roof.SealTasks(edits, &env, method, p.lane.name)
+	}
+	if asks {
+		if edits, err = p.signed(edits, &env); err != nil {
+			return wire.AppendError(nil, env.Bytes(env.ID), wire.CodeInternal, err.Error(), upstream.Trouble{Reason: err.Error(), Server: p.lane.name}.Data())
+		}
+	}
+	return env.Append(nil, edits...)
 }
 
-var taskID = []byte("taskId")
+var taskID, inputRequired = []byte("taskId"), []byte("input_required")
+
+// signed adds to edits those by which the questions in a modern server's answer
+// say who asks (threat T20).
+func (p *port) signed(edits []wire.Edit, env *wire.Envelope) ([]wire.Edit, error) {
+	if env.Kind != wire.Result || env.Text(env.ResultType) != "input_required" {
+		return edits, nil
+	}
+	result := env.Bytes(env.Result)
+	asks, ok := wire.Member(result, "inputRequests")
+	if !ok {
+		return edits, nil
+	}
+	for _, one := range wire.Members(result[asks.Start:asks.End]) {
+		from := asks.Start + one.Start
+		ask := result[from : asks.Start+one.End]
+		at, _ := wire.Member(ask, "method")
+		method, _ := wire.Text(ask[at.Start:at.End])
+		at, ok := wire.Member(ask, "params")
+		if !ok {
+			continue
+		}
+		params, err := roof.Question(p.lane.name, method, ask[at.Start:at.End])
+		if err != nil {
+			return nil, err
+		}
+		start := env.Result.Start + from
+		edits = append(edits, wire.Edit{At: wire.Span{Start: start + at.Start, End: start + at.End}, With: params})
+	}
+	return edits, nil
+}
 
 // Ask puts a server's request to the host (mux.Peer). Under a roof it says whose
 // it is.

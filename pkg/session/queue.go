@@ -182,6 +182,13 @@ func (l *lane) turn(it *item) {
 		c.done(it.mark)
 		return
 	}
+	if string(method(&it.Envelope)) == listenMethod {
+		c.mu.Lock()
+		delete(c.waiting, it.id)
+		c.mu.Unlock()
+		c.listens(&it.message)
+		return
+	}
 	for tries := 1; !l.attempt(it, tries == maxTries); tries++ {
 	}
 }

@@ -103,7 +103,7 @@ func (c *Conn) seek(m *message, name string) {
 	switch {
 	case err != nil:
 		c.refuse(m.Bytes(m.ID), wire.CodeInternal, err.Error(), upstream.Trouble{Reason: err.Error()})
-	case c.aim(st, m, name):
+	case c.aim(st, m, name), c.refreshed(st, name) && c.aim(st, m, name):
 		c.lane(m.server).forward(m)
 		return
 	default:
@@ -111,6 +111,34 @@ func (c *Conn) seek(m *message, name string) {
 		c.refuse(m.Bytes(m.ID), code, msg, upstream.Trouble{Reason: msg, Hint: hint})
 	}
 	c.done(m.mark)
+}
+
+// refreshed asks the servers again for what a request names: they may have told
+// the host of something that is not in the lists yet.
+func (c *Conn) refreshed(st *stand, name string) bool {
+	var stale []roof.Kind
+	switch name {
+	case "tools/call":
+		stale = []roof.Kind{roof.Tools}
+	case "prompts/get":
+		stale = []roof.Kind{roof.Prompts}
+	case "resources/read", "resources/subscribe":
+		stale = []roof.Kind{roof.Resources, roof.Templates}
+	}
+	for _, k := range stale {
+		c.fresh(st, c.visible(st), k)
+	}
+	return len(stale) > 0
+}
+
+// fresh is the list of all servers as they have it now, with errors as pages has them.
+func (c *Conn) fresh(st *stand, servers []string, k roof.Kind) (list *roof.List, errs []error) {
+	pages, errs := c.pages(st, servers, k)
+	list = roof.Merge(k, pages)
+	c.roof.mu.Lock()
+	defer c.roof.mu.Unlock()
+	c.roof.lists[k] = list
+	return list, errs
 }
 
 // nobody is the answer to a request that is no visible server's.
@@ -178,6 +206,14 @@ func (c *Conn) aim(st *stand, m *message, name string) bool {
 
 // owner is whose a resource is.
 func (c *Conn) owner(st *stand, servers []string, uri string) (server string, ok bool) {
+	c.roof.mu.Lock()
+	resources, templates := c.roof.lists[roof.Resources], c.roof.lists[roof.Templates]
+	c.roof.mu.Unlock()
+	if resources != nil && templates != nil {
+		if t, ok := roof.Owner(uri, resources, templates); ok && !t.Guessed && slices.Contains(servers, t.Server) {
+			return t.Server, true
+		}
+	}
 	t, ok := roof.Owner(uri, c.table(st, servers, roof.Resources), c.table(st, servers, roof.Templates))
 	return t.Server, ok && slices.Contains(servers, t.Server)
 }
@@ -235,15 +271,14 @@ func (c *Conn) gather(k roof.Kind, m *message) {
 		return
 	}
 	servers := c.visible(st)
-	pages, errs := c.pages(st, servers, k)
-	list, failed := roof.Merge(k, pages), map[string]string{}
+	list, errs := c.fresh(st, servers, k)
+	failed := map[string]string{}
 	for i, err := range errs {
 		if err != nil {
 			failed[servers[i]] = err.Error()
 		}
 	}
 	c.roof.mu.Lock()
-	c.roof.lists[k] = list
 	c.roof.shown[lists[k.Method()].family] = fingerprint(st, servers)
 	c.roof.mu.Unlock()
 	if len(failed) > 0 && len(failed) == len(servers) {

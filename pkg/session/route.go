@@ -38,9 +38,8 @@ func (c *Conn) request(m *message) {
 			return
 		}
 		c.greet(m, c.discover)
-	case "subscriptions/listen":
-		own := m.clone()
-		c.begun(func() { c.listens(&own) })
+	case listenMethod:
+		c.placeListen(m)
 	case "tools/list", "prompts/list", "resources/list", "resources/templates/list":
 		l := c.only()
 		if c.unmet() == nil && l.keptList(&m.Envelope) {
