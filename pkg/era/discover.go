@@ -28,10 +28,8 @@ func NamesModern(data []byte) bool {
 
 // InitializeFromDiscover makes the initialize result that a legacy host gets
 // from a modern server's discover result (protocol §3.5). Members that
-// initialize does not know survive. Those that only mean something to a modern
-// client go, and so does the resources.subscribe capability, since the modern
-// era has no resources/subscribe. name stands in for a server that does not say
-// its own.
+// initialize does not know survive; those that only mean something to a modern
+// client go. name stands in for a server that does not say its own.
 func InitializeFromDiscover(result []byte, name string) ([]byte, error) {
 	if !json.Valid(result) || result[0] != '{' {
 		return nil, errors.New("discover result is not an object")
@@ -41,7 +39,7 @@ func InitializeFromDiscover(result []byte, name string) ([]byte, error) {
 	}
 	capabilities := []byte("{}")
 	if at, ok := wire.Member(result, "capabilities"); ok {
-		capabilities = withoutSubscribe(result[at.Start:at.End])
+		capabilities = result[at.Start:at.End]
 	}
 	result = wire.ReplaceMember(result, "protocolVersion", wire.AppendString(nil, LegacyVersion))
 	result = wire.ReplaceMember(result, "capabilities", capabilities)
@@ -104,13 +102,4 @@ func serverInfo(result []byte, name string) []byte {
 func emptyInfo(name string) []byte {
 	info := appendMember(nil, "name", wire.AppendString(nil, name))
 	return wrap(`{`, appendMember(info, "version", []byte(`""`)), `}`)
-}
-
-func withoutSubscribe(capabilities []byte) []byte {
-	at, ok := wire.Member(capabilities, "resources")
-	if !ok {
-		return capabilities
-	}
-	resources := capabilities[at.Start:at.End]
-	return wire.ReplaceMember(capabilities, "resources", wire.DeleteMember(resources, "subscribe"))
 }

@@ -66,11 +66,11 @@ var asking = []string{"tools/call", "prompts/get", "resources/read"}
 // to the host's user (protocol §1.4, MRTR).
 func MayAsk(method string) bool { return slices.Contains(asking, method) }
 
-// The methods that one era has and the other does not (protocol §1.4), but for
-// those of tasks, which are both eras' with another meaning in each.
+// The methods that one era has and the other does not (protocol §1.4). Those of
+// tasks that both have mean another thing in each.
 var (
 	onlyLegacy = []string{
-		"initialize", "notifications/initialized", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe",
+		"initialize", "notifications/initialized", "ping", "tasks/list", "tasks/result", "logging/setLevel", "resources/subscribe", "resources/unsubscribe",
 		"notifications/roots/list_changed", "notifications/elicitation/complete",
 	}
 	onlyModern = []string{"server/discover", "subscriptions/listen", "notifications/subscriptions/acknowledged"}

@@ -179,6 +179,22 @@ func subscription(id, info []byte) []byte {
 	return wrap(`{`, members, `}`)
 }
 
+// Unstamped adds to edits those that take out of a notification to which of our
+// listen requests it belongs; a _meta that says nothing else goes with it.
+func Unstamped(edits []wire.Edit, env *wire.Envelope) []wire.Edit {
+	if env.SubscriptionID.Empty() {
+		return edits
+	}
+	members := 0
+	for range wire.Members(env.Bytes(env.Meta)) {
+		members++
+	}
+	if members > 1 {
+		return env.Drop(edits, env.Meta, keySubscription)
+	}
+	return env.Drop(edits, env.Params, "_meta")
+}
+
 // StampEdit is the edit that marks a notification, or the end of a listen, as
 // belonging to the host's listen request id, as sent.
 func StampEdit(env *wire.Envelope, id []byte) wire.Edit {

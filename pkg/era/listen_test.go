@@ -159,3 +159,21 @@ func BenchmarkBareAndComplete(b *testing.B) {
 		}
 	})
 }
+
+func TestUnstamped(t *testing.T) {
+	const mark = `"io.modelcontextprotocol/subscriptionId":`
+	tests := []struct{ name, in, want string }{
+		{"a _meta that says nothing else goes with it", `{"method":"m","params":{"uri":"u","_meta":{` + mark + `3}}}`, `{"method":"m","params":{"uri":"u"}}`},
+		{"the rest of a _meta stays", `{"method":"m","params":{"_meta":{"a":1,` + mark + `"3"},"uri":"u"}}`, `{"method":"m","params":{"_meta":{"a":1},"uri":"u"}}`},
+		{"nothing is left", `{"method":"m","params":{"_meta":{` + mark + `3}}}`, `{"method":"m","params":{}}`},
+		{"one without stays as it is", `{"method":"m","params":{"_meta":{}}}`, `{"method":"m","params":{"_meta":{}}}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			env := scan(t, tt.in)
+			if diff := cmp.Diff(tt.want, edited(&env, Unstamped(nil, &env)...)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -19,11 +19,13 @@ const (
 // TypeOf is the type of the result env.
 func TypeOf(env *wire.Envelope) ResultType {
 	raw := env.Bytes(env.ResultType)
-	text, _ := wire.Text(raw)
-	switch {
-	case raw == nil, raw[0] == 'n', text == "complete":
+	if raw == nil || raw[0] == 'n' || string(raw) == `"complete"` {
+		return ResultComplete // nothing is allocated for nearly all of them
+	}
+	switch text, _ := wire.Text(raw); text {
+	case "complete":
 		return ResultComplete
-	case text == "input_required":
+	case "input_required":
 		return ResultInputRequired
 	}
 	return ResultUnknown

@@ -13,6 +13,9 @@ const (
 	AskCaller
 	// AskOwner puts them to the session that the instance belongs to.
 	AskOwner
+	// AskNever refuses them also where it is certain who is meant: a modern server
+	// asks in its answer to a call.
+	AskNever
 )
 
 // askable is what decides whom a question is for.
@@ -50,7 +53,7 @@ const (
 // and elicitation were not offered unless asking allows them; what mcpx does not
 // know goes to the only one it can be for. Pure.
 func decideAsk(a askable, method string) (*Port, askVerdict) {
-	if offered := method == "sampling/createMessage" || method == "elicitation/create"; offered && a.asking == AskNobody {
+	if offered := method == "sampling/createMessage" || method == "elicitation/create"; offered && (a.asking == AskNobody || a.asking == AskNever) {
 		return nil, notOffered
 	}
 	if a.related != nil {

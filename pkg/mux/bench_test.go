@@ -70,6 +70,7 @@ func echo(r *stdio.Reader, w *stdio.Writer) {
 func (c *pipeConn) Handshake() upstream.Handshake { return upstream.Handshake{Era: upstream.Legacy} }
 func (c *pipeConn) Write(lines []byte) error      { return c.in.Write(lines) }
 func (c *pipeConn) Failure() error                { return nil }
+func (c *pipeConn) Roots() []byte                 { return nil }
 
 func (c *pipeConn) Serve(handle func(*wire.Envelope)) error {
 	for {

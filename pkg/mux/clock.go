@@ -58,27 +58,44 @@ func (m *Mux) lookLocked(at time.Time) {
 // tick does what is due and says when something is next, zero for never.
 func (m *Mux) tick(now time.Time) (next time.Time) {
 	m.mu.Lock()
+	said, at := m.listenLocked(now)
 	local := m.local
 	m.local = nil
 	changed := m.changedLocked(now)
 	late := m.lateLocked(now)
+	again := m.restedLocked(now)
+	said = append(said, m.relaxedLocked(now)...)
 	unanswered := m.questionsLocked(func(q *Question) bool { return !q.deadline.After(now) })
-	next = m.nextLocked()
+	next = m.nextLocked(at)
 	m.next = next
 	listeners, ports := m.listeners, append([]*Port(nil), m.ports...)
 	m.mu.Unlock()
 
-	for _, c := range local {
-		m.answer(c)
+	if len(said) > 0 {
+		_ = m.conn.Write(said) // a server that does not read is not listened to
+	}
+	for _, f := range local {
+		f()
 	}
 	for _, k := range changed {
 		announce(kindNames[k], listeners, ports)
 	}
 	for _, c := range late {
-		m.giveUp(c.id, "timed out")
+		if c.withServer() {
+			m.giveUp(c.id, "timed out")
+		}
 		m.reject(c, m.timedOut(c))
 	}
-	m.abandon(unanswered, "the host did not answer within "+questionLife.String())
+	for _, id := range again {
+		m.resend(id)
+	}
+	why := "the host did not answer within " + questionLife.String()
+	m.abandon(unanswered, why)
+	for _, q := range unanswered {
+		if q.id == nil {
+			m.failCall(q.call, m.internal("%s", why))
+		}
+	}
 	return next
 }
 
@@ -97,7 +114,7 @@ func (m *Mux) changedLocked(now time.Time) (changed []kind) {
 // the session has a question of the server's before it, its calls wait for that.
 func (m *Mux) lateLocked(now time.Time) (late []*call) {
 	for _, c := range m.calls {
-		if !c.waits() && !c.deadline.IsZero() && !c.deadline.After(now) {
+		if at := c.ends(); !at.IsZero() && !at.After(now) {
 			late = append(late, c)
 		}
 	}
@@ -109,7 +126,8 @@ func (m *Mux) lateLocked(now time.Time) (late []*call) {
 	return late
 }
 
-func (m *Mux) nextLocked() (next time.Time) {
+func (m *Mux) nextLocked(first time.Time) (next time.Time) {
+	next = first
 	earlier := func(at time.Time) {
 		if !at.IsZero() && (next.IsZero() || at.Before(next)) {
 			next = at
@@ -119,18 +137,29 @@ func (m *Mux) nextLocked() (next time.Time) {
 		earlier(at)
 	}
 	for _, c := range m.calls {
-		if !c.waits() {
-			earlier(c.deadline)
+		earlier(c.ends())
+		if c.round != nil {
+			earlier(c.round.rest)
 		}
 	}
+	earlier(m.quiet)
 	for _, q := range m.questions {
 		earlier(q.deadline)
 	}
 	return next
 }
 
-// waits reports whether it is the host's turn to speak, not the server's.
-func (c *call) waits() bool { return c.port != nil && c.port.questions > 0 }
+// ends is when the call is over without an answer, zero for never: while it is
+// the host's turn to speak, the server is given time.
+func (c *call) ends() time.Time {
+	switch {
+	case c.waitsForHost():
+		return c.parked.until
+	case c.port != nil && c.port.questions > 0:
+		return time.Time{}
+	}
+	return c.deadline
+}
 
 // listChanged begins a burst, or is part of one.
 func (m *Mux) listChanged(k kind) {
@@ -163,12 +192,17 @@ func (m *Mux) answerLocally(c *call) *Error {
 	if m.failed != nil {
 		return m.failed
 	}
-	m.local = append(m.local, c)
+	m.laterLocked(func() { m.answer(c) })
+	return nil
+}
+
+// laterLocked has the clock do something soon.
+func (m *Mux) laterLocked(f func()) {
+	m.local = append(m.local, f)
 	select {
 	case m.wake <- struct{}{}:
 	default: // it is about to look
 	}
-	return nil
 }
 
 func (m *Mux) answer(c *call) {

@@ -3,6 +3,7 @@ package mux
 import (
 	"time"
 
+	"github.com/dezren39/mcpx/pkg/era"
 	"github.com/dezren39/mcpx/pkg/wire"
 )
 
@@ -28,11 +29,20 @@ func (m *Mux) handle(env *wire.Envelope) {
 // response gives an answer to the one who asked, under his own id (W2).
 func (m *Mux) response(env *wire.Envelope) {
 	id, _ := wire.Uint(env.Bytes(env.ID))
+	if m.modern() && m.inquired(env, id) {
+		return
+	}
 	m.mu.Lock()
 	c := m.calls[id]
-	if c == nil {
-		m.stats.Dropped++
-		m.layLocked(id)
+	if c == nil || c.round != nil { // a round's id was not sent yet
+		if !m.unlistenedLocked(env, id) {
+			m.stats.Dropped++
+			m.layLocked(id)
+		}
+		m.mu.Unlock()
+		return
+	}
+	if m.parkedLocked(c, env) {
 		m.mu.Unlock()
 		return
 	}
@@ -44,23 +54,12 @@ func (m *Mux) response(env *wire.Envelope) {
 		}
 	}
 	m.mu.Unlock()
-	if c.answer != nil {
-		c.answer <- m.replyOf(env)
-	} else {
-		if env.Kind == wire.Error {
-			m.elicited(env, c.port)
-		}
-		edit := m.answeredTask(c, env)
-		line := m.line()
-		*line = env.Append(*line, wire.Edit{At: env.ID, With: c.hostID}, edit)
-		c.port.peer.Response(c.method, *line)
-		m.give(line)
-	}
-	m.finish(c)
+	m.deliver(c, env)
 }
 
 func (m *Mux) notification(env *wire.Envelope) {
 	switch method := methodOf(env); method {
+	case "notifications/subscriptions/acknowledged": // whom that concerns has been told so by mcpx
 	case "notifications/progress":
 		m.progress(env, method)
 	case "notifications/message":
@@ -116,7 +115,7 @@ func (m *Mux) fanOut(env *wire.Envelope, method string, choose func(env *wire.En
 	}
 	line := m.line()
 	defer m.give(line)
-	*line = env.Append(*line)
+	*line = env.Append(*line, era.Unstamped(nil, env)...)
 	for _, p := range m.targets {
 		p.peer.Notification(method, *line)
 	}
@@ -129,12 +128,11 @@ func (m *Mux) unknown(env *wire.Envelope, method string) {
 	m.mu.Lock()
 	c, named := m.namedLocked(env)
 	var to Peer
-	var edits [2]wire.Edit
+	var edits []wire.Edit
 	switch {
 	case c != nil && c.port != nil:
 		to = c.port.peer
-		edits[0] = restore(env.RequestID, c.hostID)
-		edits[1] = restore(env.Token, c.token)
+		edits = append(edits, restore(env.RequestID, c.hostID), restore(env.Token, c.token))
 	case !named && len(m.ports) == 1:
 		to = m.ports[0].peer
 	default:
@@ -144,7 +142,7 @@ func (m *Mux) unknown(env *wire.Envelope, method string) {
 	}
 	line := m.line()
 	defer m.give(line)
-	*line = env.Append(*line, edits[0], edits[1])
+	*line = env.Append(*line, era.Unstamped(edits, env)...)
 	m.mu.Unlock()
 	to.Notification(method, *line)
 }

@@ -50,12 +50,60 @@ func (p *Port) setLevel(c *call, env *wire.Envelope) (edit wire.Edit, forward bo
 
 // mostVerboseLocked is the least level that any port has set, 0 for none.
 func (m *Mux) mostVerboseLocked() (least level) {
+	quieter := func(l level) bool { return l > 0 && (least == 0 || l < least) }
 	for _, p := range m.ports {
-		if p.level > 0 && (least == 0 || p.level < least) {
+		if quieter(p.level) {
 			least = p.level
+		}
+		for _, c := range p.calls {
+			if quieter(c.level) {
+				least = c.level
+			}
 		}
 	}
 	return least
+}
+
+// tellLevel tells a legacy server what a modern host's request wants to hear, if
+// nobody did before: such a host has no logging/setLevel.
+func (m *Mux) tellLevel() {
+	m.mu.Lock()
+	var line []byte
+	if want := m.mostVerboseLocked(); m.logging && want != 0 && (m.level == 0 || want < m.level) {
+		line = m.levelLineLocked(want)
+	}
+	m.mu.Unlock()
+	if line != nil {
+		_ = m.conn.Write(line) // a server that does not read has nothing to say either
+	}
+}
+
+func (m *Mux) levelLineLocked(want level) []byte {
+	m.level, m.quiet = want, time.Time{}
+	return m.appendOwnLocked(nil, "logging/setLevel", append(wire.AppendString([]byte(`{"level":`), levels[want]), '}'))
+}
+
+// levelRest is how long the level of a request that has ended stays: the next is
+// not far.
+const levelRest = time.Second
+
+// quietLocked looks later whether a call that is over was the one that wanted to
+// hear the most.
+func (m *Mux) quietLocked(c *call) {
+	if c.level > 0 && c.level == m.level && !m.modern() && m.quiet.IsZero() {
+		m.quiet = time.Now().Add(levelRest)
+		m.lookLocked(m.quiet)
+	}
+}
+
+// relaxedLocked is the line that tells the server of a higher level, when the time
+// has come.
+func (m *Mux) relaxedLocked(now time.Time) []byte {
+	if m.quiet.IsZero() || m.quiet.After(now) {
+		return nil
+	}
+	m.quiet = time.Time{}
+	return m.relaxLevelLocked()
 }
 
 // relaxLevelLocked returns the line that tells the server of a higher level, when
@@ -65,14 +113,11 @@ func (m *Mux) relaxLevelLocked() []byte {
 	if want == 0 || want == m.level || m.hs.Era == upstream.Modern {
 		return nil
 	}
-	m.level = want
-	params := append(wire.AppendString([]byte(`{"level":`), levels[want]), '}')
-	return m.appendOwnLocked(nil, "logging/setLevel", params)
+	return m.levelLineLocked(want)
 }
 
-// readersLocked are the ports that are to hear a notifications/message: those
-// that set a level hear what reaches it, the others what is said while they
-// have a call in flight.
+// readersLocked are the ports that are to hear a notifications/message. A modern
+// server speaks of a request that asked for it, and does not say of which.
 func (m *Mux) readersLocked(env *wire.Envelope, to []*Port) []*Port {
 	if !m.logs.allows(logsPerSecond, time.Now()) {
 		m.stats.Excess++
@@ -80,9 +125,27 @@ func (m *Mux) readersLocked(env *wire.Envelope, to []*Port) []*Port {
 	}
 	said := levelOf(env.Text(env.Level))
 	for _, p := range m.ports {
-		if p.level > 0 && (said == 0 || said >= p.level) || p.level == 0 && len(p.calls) > 0 {
+		if p.hearsLocked(said) {
 			to = append(to, p)
 		}
 	}
 	return to
+}
+
+// hearsLocked reports whether the session wants to hear what a server says at the
+// level said, 0 for one that is not known. One that set a level hears what reaches
+// it, one that set none what is said while it has a call in flight; of a modern
+// server, and as a modern host, what a call in flight has asked for.
+func (p *Port) hearsLocked(said level) bool {
+	reaches := func(l level) bool { return l > 0 && (said == 0 || said >= l) }
+	if p.level > 0 && !p.m.modern() {
+		return reaches(p.level)
+	}
+	for _, c := range p.calls {
+		switch {
+		case c.modern && reaches(c.level), !c.modern && reaches(p.level), !c.modern && !p.m.modern():
+			return true
+		}
+	}
+	return false
 }

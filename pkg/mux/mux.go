@@ -17,6 +17,7 @@ type Conn interface {
 	Handshake() upstream.Handshake
 	Write(lines []byte) error
 	Serve(handle func(*wire.Envelope)) error
+	Roots() []byte  // the result of roots/list; nil when the server is offered none
 	Failure() error // why Serve returned: server, exit status, last words
 }
 
@@ -40,11 +41,13 @@ type Peer interface {
 // Mux shares one upstream. Its goroutines, the reader and the clock, end with
 // the upstream; Done says when.
 type Mux struct {
-	conn   Conn
-	server string
-	asking Asking
-	hs     upstream.Handshake
-	extra  era.Extra // in the _meta of our own requests to a modern server
+	conn    Conn
+	server  string
+	asking  Asking
+	hs      upstream.Handshake
+	extra   era.Extra // in the _meta of our own requests to a modern server
+	logging bool      // a legacy server can be told a level
+	info    []byte    // what a legacy server says of itself, for modern hosts
 
 	entries sync.Pool // of *call
 	lines   sync.Pool // of *[]byte
@@ -60,11 +63,13 @@ type Mux struct {
 	calls     map[uint64]*call
 	ports     []*Port
 	subs      map[string][]*Port // by resource URI (W8)
+	listening listening          // of a modern server
 	level     level              // what the server was told (W9)
+	quiet     time.Time          // when it may be told a higher one, zero for not
 	logs      rate
 	listeners []func(kind string)
 	due       [kinds]time.Time     // of coalesced list_changed (W7), zero when none
-	local     []*call              // to be answered by mcpx itself, from the clock
+	local     []func()             // answers of mcpx itself, which the clock gives
 	next      time.Time            // when the clock looks again, zero for never
 	questions map[string]*Question // the server's, by canonical id
 	ghosts    []ghost              // calls given up and not answered, oldest first
@@ -99,6 +104,12 @@ func New(conn Conn, o Options) *Mux {
 	m.entries.New = func() any { return new(call) }
 	m.lines.New = func() any { return new([]byte) }
 	m.extra = m.hs.Meta.Extra()
+	m.info = serverInfo(m.hs.Initialize)
+	m.logging = upstream.Offers(m.hs.Initialize, "logging")
+	if m.modern() {
+		m.listening.lists = listens(m.hs.Result)
+		m.listening.want = m.listening.lists
+	}
 	go m.run()
 	return m
 }

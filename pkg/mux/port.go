@@ -1,6 +1,7 @@
 package mux
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -20,9 +21,11 @@ type Port struct {
 	// Guarded by Mux.mu.
 	owner     string
 	calls     map[string]*call // by canonical id
+	parked    map[string]*call // by the state that the host was given
 	questions int              // of the server's that the host has not answered
 	level     level            // of logging/setLevel, 0 when never set
 	detached  bool
+	modern    bool // its host has spoken the modern era
 	meta      era.Meta
 	extra     era.Extra // meta, as it is put into requests to a modern server
 }
@@ -30,19 +33,28 @@ type Port struct {
 // Attach gives peer a place; it holds no lease. owner is the session, to which
 // tasks belong beyond a connection.
 func (m *Mux) Attach(peer Peer, owner string) *Port {
-	p := &Port{m: m, peer: peer, owner: owner, calls: map[string]*call{}, meta: m.hs.Meta, extra: m.extra}
+	p := &Port{m: m, peer: peer, owner: owner, calls: map[string]*call{}, parked: map[string]*call{}, meta: m.hs.Meta, extra: m.extra}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.ports = append(m.ports, p)
 	return p
 }
 
-// Introduce says who the host is: the raw clientInfo of its initialize, which a
-// modern server is told with each request. A legacy one never hears of it.
-func (p *Port) Introduce(clientInfo []byte) {
-	p.m.mu.Lock()
-	defer p.m.mu.Unlock()
-	p.meta.ClientInfo = slices.Clone(clientInfo)
+// Introduce says who the host is and what it can do: clientInfo and capabilities
+// of its initialize, raw. A modern server is told both with each request, since
+// it asks in its answer to the very host; a legacy one never hears of them.
+func (p *Port) Introduce(clientInfo, capabilities []byte) {
+	m := p.m
+	caps := era.ClientCapabilities(slices.Clone(capabilities), m.conn.Roots() != nil)
+	if m.asking == AskNever {
+		caps = unasked(caps)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(clientInfo) > 0 {
+		p.meta.ClientInfo = slices.Clone(clientInfo)
+	}
+	p.meta.Capabilities = caps
 	p.extra = p.meta.Extra()
 }
 
@@ -76,14 +88,25 @@ func (p *Port) Request(env *wire.Envelope, o CallOptions) error {
 		return m.invalid("the id is neither a string nor an integer")
 	}
 	c := m.entry(env, key, methodOf(env))
-	c.port, c.timeout, c.max, c.done, c.lease = p, o.Timeout, o.Max, o.Done, o.Lease
+	c.port, c.timeout, c.max, c.done, c.lease, c.modern = p, o.Timeout, o.Max, o.Done, o.Lease, o.Modern
+	if o.Modern {
+		c.level = levelOf(env.Text(env.LogLevel))
+		c.caps = append(c.caps, env.Bytes(env.ClientCapabilities)...)
+	}
 	p.send.Lock()
 	defer p.send.Unlock()
+	if o.Modern && !m.modern() {
+		if again, err := p.retry(c, env); err != nil {
+			return err
+		} else if again {
+			return nil
+		}
+	}
 	edit, forward, err := p.prepare(c, env, o.Edits)
 	switch {
 	case err != nil:
 	case forward:
-		err = p.dispatch(c, env, edit, o.Edits)
+		err = p.dispatch(c, env, edit, o)
 	default:
 		err = m.answerLocally(c)
 	}
@@ -95,14 +118,17 @@ func (p *Port) Request(env *wire.Envelope, o CallOptions) error {
 
 // dispatch enters c into the table and sends it. From then on c is whoever's
 // takes it out, so only its id is used.
-func (p *Port) dispatch(c *call, env *wire.Envelope, edit wire.Edit, given []wire.Edit) *Error {
+func (p *Port) dispatch(c *call, env *wire.Envelope, edit wire.Edit, o CallOptions) *Error {
 	m := p.m
 	id, refused := m.enter(c)
 	if refused != nil {
 		m.discard(c)
 		return refused
 	}
-	err := m.write(p, env, id, edit, given)
+	if o.Modern && !m.modern() && !env.LogLevel.Empty() {
+		m.tellLevel()
+	}
+	err := m.write(p, env, id, edit, o)
 	if err == nil {
 		return nil
 	}
@@ -114,18 +140,18 @@ func (p *Port) dispatch(c *call, env *wire.Envelope, edit wire.Edit, given []wir
 }
 
 // write sends env under the id of the Mux's own (W1, W3).
-func (m *Mux) write(p *Port, env *wire.Envelope, id uint64, edit wire.Edit, given []wire.Edit) error {
+func (m *Mux) write(p *Port, env *wire.Envelope, id uint64, edit wire.Edit, o CallOptions) error {
 	var digits [20]byte
 	n := strconv.AppendUint(digits[:0], id, 10)
 	var few [8]wire.Edit
 	edits := append(few[:0], wire.Edit{At: env.ID, With: n}, wire.Edit{At: env.ProgressToken, With: n}, edit)
-	if m.modern() {
-		meta, _ := era.MetaEdit(env, p.introduction())
-		edits = append(edits, meta)
-	}
+	edits = m.toServer(edits, p, env, o.Modern)
 	line := m.line()
 	defer m.give(line)
-	*line = env.Append(*line, append(edits, given...)...)
+	*line = env.Append(*line, append(edits, o.Edits...)...)
+	if m.modern() && !o.Modern && era.MayAsk(methodOf(env)) {
+		m.note(id, *line)
+	}
 	return m.conn.Write(*line)
 }
 
@@ -175,8 +201,8 @@ func (p *Port) cancel(key string, env *wire.Envelope) *call {
 	p.send.Lock()
 	defer p.send.Unlock()
 	c := p.take(key)
-	if c == nil {
-		return nil
+	if c == nil || !c.withServer() {
+		return c
 	}
 	var digits [20]byte
 	line := p.m.line()
@@ -215,7 +241,9 @@ func (p *Port) leave() []*call {
 		release()
 	}
 	for _, c := range calls {
-		m.giveUp(c.id, "the session has ended")
+		if c.withServer() {
+			m.giveUp(c.id, "the session has ended")
+		}
 	}
 	m.abandon(open, "the session has ended")
 	if len(lines) > 0 {
@@ -232,9 +260,7 @@ func (p *Port) detach() (calls []*call, open []*Question, released []func(), lin
 		return nil, nil, nil, nil
 	}
 	p.detached = true
-	for _, c := range p.calls {
-		calls = append(calls, c)
-	}
+	calls = slices.AppendSeq(slices.Collect(maps.Values(p.calls)), maps.Values(p.parked))
 	now := time.Now()
 	for _, c := range calls {
 		m.removeLocked(c)

@@ -5,12 +5,16 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dezren39/mcpx/pkg/era"
 	"github.com/dezren39/mcpx/pkg/wire"
 )
 
 // prepare does what a request means to mcpx itself before it is sent, and says
 // whether it is sent at all. The edit is part of what is sent.
 func (p *Port) prepare(c *call, env *wire.Envelope, given []wire.Edit) (edit wire.Edit, forward bool, err *Error) {
+	if !p.m.understands(c) {
+		return edit, false, &Error{Code: wire.CodeMethodNotFound, Msg: "method not found: " + c.method}
+	}
 	switch c.method {
 	case "ping":
 		return edit, false, nil
@@ -25,13 +29,28 @@ func (p *Port) prepare(c *call, env *wire.Envelope, given []wire.Edit) (edit wir
 		}
 	case "resources/subscribe":
 		p.subscribe(c, env.Text(env.URI))
+		return edit, !p.m.modern(), nil
 	case "resources/unsubscribe":
-		return edit, p.unsubscribe(env.Text(env.URI)), nil
+		return edit, p.unsubscribe(env.Text(env.URI)) && !p.m.modern(), nil
 	case "logging/setLevel":
 		edit, forward = p.setLevel(c, env)
 		return edit, forward, nil
 	}
 	return edit, true, nil
+}
+
+// understands reports whether a request means to the server what it means to its
+// host. Tasks are in both eras, and are not the same; a listen is mcpx's own.
+func (m *Mux) understands(c *call) bool {
+	switch {
+	case c.modern && !era.Has(true, c.method):
+		return false
+	case m.modern() && c.method == "subscriptions/listen":
+		return false
+	case c.modern != m.modern() && strings.HasPrefix(c.method, "tasks/"):
+		return false
+	}
+	return true
 }
 
 // textAt is the text at s as the server will read it.
@@ -55,6 +74,7 @@ func (p *Port) subscribe(c *call, uri string) {
 		return
 	}
 	m.subs[uri] = append(m.subs[uri], p)
+	m.rewantLocked()
 	c.refused = func() { m.dropSubLocked(uri, p) }
 }
 
@@ -70,7 +90,10 @@ func (p *Port) unsubscribe(uri string) (forward bool) {
 func (m *Mux) dropSubLocked(uri string, p *Port) {
 	rest := slices.DeleteFunc(m.subs[uri], func(q *Port) bool { return q == p })
 	if len(rest) == 0 {
-		delete(m.subs, uri)
+		if _, had := m.subs[uri]; had {
+			delete(m.subs, uri)
+			m.rewantLocked()
+		}
 	} else {
 		m.subs[uri] = rest
 	}
@@ -84,7 +107,7 @@ func (m *Mux) unsubscribeAllLocked(p *Port) (lines []byte) {
 			continue
 		}
 		m.dropSubLocked(uri, p)
-		if len(m.subs[uri]) == 0 {
+		if len(m.subs[uri]) == 0 && !m.modern() {
 			params := append(wire.AppendString([]byte(`{"uri":`), uri), '}')
 			lines = m.appendOwnLocked(lines, "resources/unsubscribe", params)
 		}

@@ -174,6 +174,7 @@ func newShuffler() *shuffler {
 
 func (s *shuffler) Handshake() upstream.Handshake { return upstream.Handshake{Era: upstream.Legacy} }
 func (s *shuffler) Failure() error                { return nil }
+func (s *shuffler) Roots() []byte                 { return nil }
 
 func (s *shuffler) Write(lines []byte) error {
 	s.mu.Lock()

@@ -2,8 +2,10 @@ package mux
 
 import (
 	"bytes"
+	"slices"
 	"time"
 
+	"github.com/dezren39/mcpx/pkg/era"
 	"github.com/dezren39/mcpx/pkg/wire"
 )
 
@@ -24,8 +26,14 @@ type Question struct {
 	m        *Mux
 	port     *Port
 	key      string // canonical id, in Mux.questions
-	id       []byte // as the server sent it
+	id       []byte // as the server sent it; nil for one of a modern server's
 	deadline time.Time
+
+	// A modern peer asks and is asked in the answer to a call; 0 for none. What is
+	// asked is the one of the asks of its round, or itself for a modern host.
+	call uint64
+	at   int
+	ask  era.Ask
 }
 
 // question puts a request of the server's to the session it concerns, or refuses
@@ -41,6 +49,10 @@ func (m *Mux) question(env *wire.Envelope) {
 	method := methodOf(env)
 	if err := m.ask(q, env, method); err != nil {
 		m.refuse(id, err)
+		return
+	}
+	if q.call != 0 {
+		m.park(q.call)
 		return
 	}
 	q.port.peer.Ask(method, q, env)
@@ -61,21 +73,29 @@ func (m *Mux) ask(q *Question, env *wire.Envelope, method string) *Error {
 		m.stats.Refused++
 		return err
 	}
-	q.port = port
-	m.questions[q.key] = q
-	port.questions++
-	m.lookLocked(q.deadline)
+	if err := m.attachLocked(q, port, env, method); err != nil {
+		m.stats.Refused++
+		return err
+	}
+	m.openLocked(q, port)
 	if id := env.Text(env.ElicitationID); id != "" {
 		m.elicits.note(id, port)
 	}
 	return nil
 }
 
+func (m *Mux) openLocked(q *Question, p *Port) {
+	q.port = p
+	m.questions[q.key] = q
+	p.questions++
+	m.lookLocked(q.deadline)
+}
+
 // askableLocked is what is known of who may be meant by a question.
 func (m *Mux) askableLocked(env *wire.Envelope) (a askable) {
 	a.asking = m.asking
 	for _, p := range m.ports {
-		if len(p.calls) > 0 {
+		if len(p.calls)+len(p.parked) > 0 {
 			a.calling = append(a.calling, p)
 		}
 	}
@@ -111,6 +131,10 @@ func (m *Mux) refuse(id []byte, e *Error) {
 // question that is over it does nothing.
 func (q *Question) Answer(env *wire.Envelope) {
 	m := q.m
+	if q.id == nil {
+		m.answerRound(q, env)
+		return
+	}
 	if !m.close(q) {
 		return
 	}
@@ -122,6 +146,10 @@ func (q *Question) Answer(env *wire.Envelope) {
 
 // Refuse answers in the host's place: it does not have what was asked for.
 func (q *Question) Refuse(code int, msg string) {
+	if q.id == nil {
+		q.m.failRound(q, q.m.internal("the server asks the host: %s", msg))
+		return
+	}
 	if q.m.close(q) {
 		q.m.refuse(q.id, &Error{Code: code, Msg: msg})
 	}
@@ -150,6 +178,9 @@ func (m *Mux) close(q *Question) bool {
 func (m *Mux) closeLocked(q *Question) {
 	delete(m.questions, q.key)
 	q.port.questions--
+	if c := m.calls[q.call]; c != nil && c.parked != nil {
+		c.parked.queue = slices.DeleteFunc(c.parked.queue, func(o *Question) bool { return o == q })
+	}
 	now := time.Now()
 	for _, c := range q.port.calls {
 		if c.alive(now); !c.deadline.IsZero() {
@@ -184,6 +215,13 @@ func (m *Mux) takenBack(env *wire.Envelope) {
 	}
 	m.mu.Unlock()
 	if q != nil {
+		q.withdraw(env)
+	}
+}
+
+// withdraw tells the session that q is over, if it was told of q.
+func (q *Question) withdraw(env *wire.Envelope) {
+	if q.id == nil || q.call == 0 {
 		q.port.peer.Withdraw(q, env)
 	}
 }
@@ -191,8 +229,10 @@ func (m *Mux) takenBack(env *wire.Envelope) {
 // abandon ends questions whose host will not answer.
 func (m *Mux) abandon(open []*Question, why string) {
 	for _, q := range open {
-		q.port.peer.Withdraw(q, nil)
-		m.refuse(q.id, m.internal("%s", why))
+		q.withdraw(nil)
+		if q.id != nil {
+			m.refuse(q.id, m.internal("%s", why))
+		}
 	}
 }
 

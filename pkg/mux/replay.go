@@ -53,7 +53,9 @@ func (p *Port) replay(level string, uris []string) (lines []byte) {
 		if slices.Contains(m.subs[uri], p) {
 			continue
 		}
-		if m.subs[uri] = append(m.subs[uri], p); len(m.subs[uri]) == 1 && !m.modern() {
+		if m.subs[uri] = append(m.subs[uri], p); m.modern() {
+			m.rewantLocked()
+		} else if len(m.subs[uri]) == 1 {
 			params := append(wire.AppendString([]byte(`{"uri":`), uri), '}')
 			lines = m.appendOwnLocked(lines, "resources/subscribe", params)
 		}

@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,7 +33,14 @@ import (
 //	max 1h                      likewise
 //	A gets withdrawn LINE       the end of a question, by the server's own notification or "-"
 //	server modern               must come first
-//	asks owner                  likewise: whose questions are; "caller", else nobody's
+//	server said RESULT          likewise: in its handshake
+//	server has roots RESULT     likewise: that it is offered
+//	asks owner                  likewise: whose questions are; "caller", "never", else nobody's
+//	introduce A CAPABILITIES    of a legacy host; a modern one says so itself
+//	let NAME TEXT               $NAME stands for TEXT from here on
+//
+// and mcpx1.1 for the first state that a modern host was given.
+//
 //	server full                 takes no more lines; "server reads" takes them again
 //	server dies REASON
 //	released 2                  calls whose Done was called so far
@@ -61,8 +71,10 @@ type stage struct {
 	hosts    map[string]*host
 	timeout  time.Duration
 	max      time.Duration
-	released int
-	kept     int
+	released atomic.Int64
+	kept     atomic.Int64
+	names    []string   // pairs, for a Replacer
+	states   []string   // that modern hosts were given
 	mu       sync.Mutex // guards changed
 	changed  []string
 }
@@ -74,13 +86,27 @@ func play(t *testing.T, lines []string) {
 		switch line {
 		case "server modern":
 			s.conn.hs = upstream.Handshake{Era: upstream.Modern, Meta: era.Meta{ClientInfo: []byte(`{"name":"mcpx"}`)}}
+		case "asks never":
+			o.Asking = AskNever
 		case "asks caller":
 			o.Asking = AskCaller
 		case "asks owner":
 			o.Asking = AskOwner
 		}
 	}
+	for _, line := range lines {
+		if result, ok := strings.CutPrefix(line, "server said "); ok {
+			s.conn.hs.Result, s.conn.hs.Initialize = []byte(result), []byte(result)
+		}
+		if result, ok := strings.CutPrefix(line, "server has roots "); ok {
+			s.conn.roots = []byte(result)
+		}
+	}
 	s.mux = New(s.conn, o)
+	defer func() {
+		s.conn.die(nil)
+		<-s.mux.Done()
+	}()
 	s.mux.OnListChanged(func(kind string) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -91,7 +117,7 @@ func play(t *testing.T, lines []string) {
 			continue
 		}
 		synctest.Wait()
-		if err := s.do(line); err != nil {
+		if err := s.do(strings.NewReplacer(s.names...).Replace(line)); err != nil {
 			t.Fatalf("line %d: %s\n%v", i+1, line, err)
 		}
 	}
@@ -104,8 +130,6 @@ func play(t *testing.T, lines []string) {
 			t.Errorf("%s also got %q", name, h.got)
 		}
 	}
-	s.conn.die(nil)
-	<-s.mux.Done()
 }
 
 func (s *stage) do(line string) error {
@@ -130,12 +154,18 @@ func (s *stage) do(line string) error {
 		}
 		return err
 	case "released":
-		return same(rest, fmt.Sprint(s.released))
+		return same(rest, fmt.Sprint(s.released.Load()))
 	case "kept":
-		return same(rest, fmt.Sprint(s.kept))
+		return same(rest, fmt.Sprint(s.kept.Load()))
 	case "dropped":
 		return same(rest, fmt.Sprint(s.mux.Stats().Dropped))
 	case "asks":
+	case "introduce":
+		name, caps, _ := strings.Cut(rest, " ")
+		s.hosts[name].port.Introduce([]byte(`{"name":"`+name+`"}`), []byte(caps))
+	case "let":
+		name, text, _ := strings.Cut(rest, " ")
+		s.names = append(s.names, "$"+name, text)
 	case "changed":
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -150,15 +180,15 @@ func (s *stage) do(line string) error {
 
 // Keep counts (Lease).
 func (s *stage) Keep() func() {
-	s.kept++
-	return func() { s.kept-- }
+	s.kept.Add(1)
+	return func() { s.kept.Add(-1) }
 }
 
 func (s *stage) server(rest string) error {
 	verb, line, _ := strings.Cut(rest, " ")
 	switch verb {
 	case "gets":
-		return next(&s.conn.mu, &s.conn.got, line)
+		return next(&s.conn.mu, &s.conn.got, line, s.known)
 	case "sends":
 		s.conn.out <- line
 	case "full", "reads":
@@ -175,7 +205,10 @@ func (s *stage) host(h *host, rest string) error {
 	}
 	verb, line, _ := strings.Cut(rest, " ")
 	if verb == "gets" {
-		return next(&h.mu, &h.got, line)
+		return next(&h.mu, &h.got, line, s.known)
+	}
+	for i, state := range s.states {
+		line = strings.ReplaceAll(line, fmt.Sprintf(`"mcpx1.%d"`, i+1), `"`+state+`"`)
 	}
 	env, err := wire.Scan([]byte(line))
 	if err != nil {
@@ -188,15 +221,29 @@ func (s *stage) host(h *host, rest string) error {
 		h.answer(&env)
 		return nil
 	}
-	err = h.port.Request(&env, CallOptions{Timeout: s.timeout, Max: s.max, Done: func() { s.released++ }, Lease: s})
+	err = h.port.Request(&env, CallOptions{
+		Timeout: s.timeout, Max: s.max, Done: func() { s.released.Add(1) }, Lease: s, Modern: !env.ProtocolVersion.Empty(),
+	})
 	if e, ok := errors.AsType[*Error](err); ok {
 		h.take(string(e.Append(nil, env.Bytes(env.ID))))
 	}
 	return nil
 }
 
+var aState = regexp.MustCompile(`mcpx1\.[A-Z2-7]{26}`)
+
+// known writes the states in a line as numbers.
+func (s *stage) known(line string) string {
+	return aState.ReplaceAllStringFunc(line, func(state string) string {
+		if !slices.Contains(s.states, state) {
+			s.states = append(s.states, state)
+		}
+		return fmt.Sprintf("mcpx1.%d", slices.Index(s.states, state)+1)
+	})
+}
+
 // next compares with the first line of a queue, and takes it off.
-func next(mu *sync.Mutex, queue *[]string, want string) error {
+func next(mu *sync.Mutex, queue *[]string, want string, known func(string) string) error {
 	mu.Lock()
 	defer mu.Unlock()
 	got := "nothing"
@@ -204,7 +251,7 @@ func next(mu *sync.Mutex, queue *[]string, want string) error {
 		got = (*queue)[0]
 		*queue = (*queue)[1:]
 	}
-	return same(want, got)
+	return same(want, known(got))
 }
 
 func same(want, got string) error {
@@ -256,9 +303,10 @@ func (h *host) take(line string) {
 
 // memConn is an upstream in memory.
 type memConn struct {
-	hs   upstream.Handshake
-	out  chan string
-	dead chan struct{}
+	hs    upstream.Handshake
+	roots []byte
+	out   chan string
+	dead  chan struct{}
 
 	mu      sync.Mutex // guards what follows
 	got     []string
@@ -271,6 +319,8 @@ func newMemConn() *memConn {
 }
 
 func (c *memConn) Handshake() upstream.Handshake { return c.hs }
+
+func (c *memConn) Roots() []byte { return c.roots }
 
 func (c *memConn) Write(lines []byte) error {
 	c.mu.Lock()

@@ -21,6 +21,13 @@ type call struct {
 	asTask  bool   // it asks to be answered with a task
 	hostID  []byte // as sent
 	token   []byte // as sent; empty when the host asked for no progress
+	modern  bool   // its host is of the modern era
+	caps    []byte // of that host, as sent
+	level   level  // of the log that it wants to hear
+	line    []byte // as a modern server got it, which may ask before it answers
+	asks    int    // how often it did
+	round   *round // what it asked; the call is not with the server until that is answered
+	parked  *parked
 	timeout time.Duration
 	max     time.Duration
 	// deadline is the end of the inactivity timeout, or the last one there may
@@ -36,10 +43,14 @@ type call struct {
 // entry makes a call of a request's bytes, which it copies.
 func (m *Mux) entry(env *wire.Envelope, key, method string) *call {
 	c := m.entries.Get().(*call)
-	hostID, token := append(c.hostID[:0], env.Bytes(env.ID)...), append(c.token[:0], env.Bytes(env.ProgressToken)...)
-	*c = call{key: key, method: method, hostID: hostID, token: token, asTask: !env.Task.Empty()}
+	*c = call{
+		key: key, method: method, asTask: !env.Task.Empty(), line: c.line[:0], caps: c.caps[:0],
+		hostID: append(c.hostID[:0], env.Bytes(env.ID)...), token: append(c.token[:0], env.Bytes(env.ProgressToken)...),
+	}
 	return c
 }
+
+const errTwice = "a request with this id is in flight"
 
 // enter puts a call into the table under the next id.
 func (m *Mux) enter(c *call) (id uint64, err *Error) {
@@ -55,13 +66,14 @@ func (m *Mux) enter(c *call) (id uint64, err *Error) {
 	case c.port != nil && c.port.detached:
 		return 0, m.internal("the session has left")
 	case c.port != nil && c.port.calls[c.key] != nil:
-		return 0, m.invalid("a request with this id is in flight")
+		return 0, m.invalid(errTwice)
 	}
 	m.lastID++
 	c.id = m.lastID
 	m.calls[c.id] = c
 	if c.port != nil {
 		c.port.calls[c.key] = c
+		c.port.modern = c.modern
 		m.stats.Calls++
 	}
 	if c.max > 0 {
@@ -102,9 +114,19 @@ func (m *Mux) take(id uint64) *call {
 
 func (m *Mux) removeLocked(c *call) {
 	delete(m.calls, c.id)
-	if c.port != nil {
+	switch {
+	case c.port == nil:
+	case c.waitsForHost():
+		delete(c.port.parked, c.parked.state)
+	default:
 		delete(c.port.calls, c.key)
+		m.quietLocked(c)
 	}
+}
+
+// withServer reports whether the server is at work on it.
+func (c *call) withServer() bool {
+	return c.round == nil && (c.parked == nil || c.parked.answer == nil)
 }
 
 // discard ends a call that was never sent: what it changed is undone, and nobody
@@ -121,34 +143,39 @@ func (m *Mux) discard(c *call) {
 
 // finish ends a call that was taken out of the table.
 func (m *Mux) finish(c *call) {
+	if c.round != nil || c.parked != nil {
+		m.unask(c)
+	}
 	if c.done != nil {
 		c.done()
 	}
-	*c = call{hostID: c.hostID, token: c.token}
-	if cap(c.hostID)+cap(c.token) <= keptLine {
+	*c = call{hostID: c.hostID, token: c.token, caps: c.caps, line: c.line}
+	if cap(c.hostID)+cap(c.token)+cap(c.caps)+cap(c.line) <= keptLine {
 		m.entries.Put(c)
 	}
 }
 
 // reject answers a call that was taken out of the table with an error of ours.
 func (m *Mux) reject(c *call, e *Error) {
-	if c.answer != nil {
+	switch {
+	case c.answer != nil:
 		c.answer <- reply{err: e}
-	} else {
-		line := m.line()
-		*line = e.Append(*line, c.hostID)
-		c.port.peer.Response(c.method, *line)
-		m.give(line)
+	case !c.waitsForHost():
+		m.answerError(c, e)
 	}
 	m.finish(c)
 }
 
 // giveUp tells the server that nobody waits for id any more (W4).
 func (m *Mux) giveUp(id uint64, reason string) {
+	// A server that takes no more lines will not work on the call either.
+	_ = m.conn.Write(cancelLine(id, reason))
+}
+
+func cancelLine(id uint64, reason string) []byte {
 	params := strconv.AppendUint([]byte(`{"requestId":`), id, 10)
 	params = wire.AppendString(append(params, `,"reason":`...), reason)
-	// A server that takes no more lines will not work on the call either.
-	_ = m.conn.Write(wire.AppendNotification(nil, "notifications/cancelled", append(params, '}')))
+	return wire.AppendNotification(nil, "notifications/cancelled", append(params, '}'))
 }
 
 // fail answers everything in flight: the upstream has ended (W14).
@@ -170,7 +197,7 @@ func (m *Mux) fail(err error) {
 	open := m.questionsLocked(func(*Question) bool { return true })
 	m.mu.Unlock()
 	for _, q := range open {
-		q.port.peer.Withdraw(q, nil)
+		q.withdraw(nil)
 	}
 	for _, c := range calls {
 		m.reject(c, failed)
@@ -180,6 +207,9 @@ func (m *Mux) fail(err error) {
 // hauntLocked remembers a call that was given up: the server may still be at it,
 // and ask on its behalf (W6).
 func (m *Mux) hauntLocked(c *call, now time.Time) {
+	if !c.withServer() {
+		return
+	}
 	if len(m.ghosts) == maxGhosts {
 		m.ghosts = slices.Delete(m.ghosts, 0, 1)
 	}

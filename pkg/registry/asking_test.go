@@ -25,8 +25,8 @@ func TestAskingOf(t *testing.T) {
 		{config.RequestsAuto, config.Shared, "call:1", mux.AskOwner},
 		{config.RequestsAttribute, config.Shared, "repo:/w/.git", mux.AskCaller},
 		{config.RequestsAttribute, config.Shared, "session:s", mux.AskOwner},
-		{config.RequestsRefuse, config.Shared, "session:s", mux.AskNobody},
-		{config.RequestsRefuse, config.Exclusive, "global", mux.AskNobody},
+		{config.RequestsRefuse, config.Shared, "session:s", mux.AskNever},
+		{config.RequestsRefuse, config.Exclusive, "global", mux.AskNever},
 	}
 	for _, tt := range tests {
 		got := askingOf(&config.Resolved{ServerRequests: tt.requests, Sharing: tt.sharing}, tt.key)

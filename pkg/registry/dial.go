@@ -200,7 +200,7 @@ func (r *Registry) softRoots(key string) func() []roots.Root {
 func askingOf(s *config.Resolved, key string) mux.Asking {
 	switch {
 	case s.ServerRequests == config.RequestsRefuse:
-		return mux.AskNobody
+		return mux.AskNever
 	case scope.CallerOwned(key):
 		return mux.AskOwner
 	case s.ServerRequests == config.RequestsAttribute, s.Sharing == config.Exclusive:

@@ -65,13 +65,16 @@ func newConn(p spawn.Plan, o Options, t target, keys *keyring) *Conn {
 	c.over = sync.OnceFunc(func() { close(c.done) })
 	c.desk = &upstream.Desk{
 		Server: p.Server, Log: o.Log, Write: c.Write,
-		Roots: func() []byte { return c.greeting.RootsResult(o.Roots) },
+		Roots: c.Roots,
 	}
 	return c
 }
 
 // Handshake is the answer to the handshake.
 func (c *Conn) Handshake() upstream.Handshake { return c.hs }
+
+// Roots is the result of roots/list; nil when the server is offered none.
+func (c *Conn) Roots() []byte { return c.greeting.RootsResult(c.opts.Roots) }
 
 // Plan is the effective definition.
 func (c *Conn) Plan() spawn.Plan { return c.plan }

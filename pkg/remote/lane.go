@@ -200,11 +200,14 @@ func (c *Conn) run(ctx context.Context, p *post) {
 		delete(c.inflight, p.key)
 	}
 	open := p.key != "" && !p.answered && !p.given && c.failure == nil
+	unheard := p.method == "subscriptions/listen" && p.given && !p.answered && c.failure == nil
 	if open && t != nil {
 		c.last = c.keys.mask(t.msg)
 	}
 	c.mu.Unlock()
 	switch {
+	case unheard: // who ends a listen waits for its end, and that of the stream is all there is
+		c.deliver(wire.AppendResult(nil, p.env.Bytes(p.env.ID), []byte("{}")))
 	case t == nil:
 	case t.fatal:
 		c.fail(t)

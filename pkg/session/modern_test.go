@@ -70,7 +70,7 @@ func TestAModernHostSaysWhatItMust(t *testing.T) {
 func TestAModernHostIsNotHeldUp(t *testing.T) {
 	play(t, nil, func(s *stage) {
 		s.sends(strings.Replace(said(1, "tools/call", `"name":"a",`), `clientCapabilities":{}`, `clientCapabilities":{"roots":{}}`, 1))
-		s.gets(by(1, "cwd:/desk"))
+		s.gets(`{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"own","version":"9"}},"by":"cwd:/desk"}}`)
 	})
 }
 

@@ -37,7 +37,7 @@ func (l *lane) enter(lease *pool.Lease, stay bool) *port {
 		p = &port{lane: l, on: m, lists: offered(m.Handshake().Initialize)}
 		p.Port = m.Attach(p, c.who.Session)
 		if c.host.clientInfo != nil {
-			p.Introduce(c.host.clientInfo)
+			p.Introduce(c.host.clientInfo, c.host.capabilities)
 		}
 		c.ports[m] = p
 	}

@@ -230,6 +230,7 @@ func (s *fakeServer) methods() string {
 
 func (s *fakeServer) Mux() *mux.Mux         { return s.mux }
 func (s *fakeServer) Done() <-chan struct{} { return s.dead }
+func (s *fakeServer) Roots() []byte         { return nil }
 func (s *fakeServer) Failure() error        { return errors.New("exited") }
 
 func (s *fakeServer) Stop(context.Context) error {

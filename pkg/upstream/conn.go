@@ -57,7 +57,7 @@ func newConn(p spawn.Plan, o Options, proc *child.Process) *Conn {
 		Server: p.Server, Log: o.Log, Write: c.in.Write, CutOff: c.out.CutOff,
 		Roots: func() []byte {
 			told()
-			return c.greeting.RootsResult(o.Roots)
+			return c.Roots()
 		},
 	}
 	c.hangUp = sync.OnceFunc(func() { close(c.hungUp) })
@@ -88,6 +88,9 @@ func (c *Conn) attend() {
 
 // Handshake is the answer to the handshake.
 func (c *Conn) Handshake() Handshake { return c.hs }
+
+// Roots is the result of roots/list; nil when the server is offered none.
+func (c *Conn) Roots() []byte { return c.greeting.RootsResult(c.opts.Roots) }
 
 // Plan is the effective definition.
 func (c *Conn) Plan() spawn.Plan { return c.plan }
