@@ -212,7 +212,7 @@ func TestAuth(t *testing.T) { // report N1, threats T28 to T30
 			t.Errorf("host %d: the server got %q", i, got)
 		}
 	}
-	if in := r.Listed("web"); in.Tools != 2 || in.LastError != "" {
+	if in := r.Listed("web"); in.Tools != 3 || in.LastError != "" {
 		t.Errorf("status: %+v", in)
 	}
 

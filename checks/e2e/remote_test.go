@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/dezren39/mcpx/checks/rig"
@@ -36,6 +37,14 @@ func remoteServer() *mcp.Server {
 		}
 		text, err := json.Marshal(list.Roots)
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(text)}}}, nil, err
+	})
+	mcp.AddTool(s, &mcp.Tool{Name: "ask"}, func(ctx context.Context, r *mcp.CallToolRequest, _ any) (*mcp.CallToolResult, any, error) {
+		_ = r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: 1})
+		answer, err := r.Session.Elicit(ctx, &mcp.ElicitParams{Message: "who?", RequestedSchema: &jsonschema.Schema{Type: "object"}})
+		if err != nil {
+			return nil, nil, err
+		}
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprint(answer.Content["who"])}}}, nil, nil
 	})
 	return s
 }
@@ -87,7 +96,7 @@ func TestRemotes(t *testing.T) {
 		t.Run(path, func(t *testing.T) {
 			r := rig.New(t, mcpx, fmt.Sprintf(`{"mcpServers": {"web": {
 				"url": "%s/%s", "headers": {"X-Plain": "written out"},
-				"mcpx": {"scope": "worktree", "secrets": {"X-Secret": {"file": %q}}}
+				"mcpx": {"scope": "worktree", "secrets": {"X-Secret": {"file": %q}, "X-Told": {"command": ["echo", "of a command"]}}}
 			}}}`, web.URL, path, secret))
 			main, linked := r.Checkouts()
 			hosts := []*rig.Host{r.Connect(main, "web"), r.Connect(filepath.Join(main, "sub"), "web"), r.Connect(linked, "web")}
@@ -97,7 +106,7 @@ func TestRemotes(t *testing.T) {
 				if !strings.Contains(string(m.Result), `"roots"`) || !strings.Contains(string(m.Result), `"header"`) {
 					t.Errorf("tools/list: %s", m.Line)
 				}
-				for name, want := range map[string]string{"X-Plain": "written out", "X-Secret": "of a file"} {
+				for name, want := range map[string]string{"X-Plain": "written out", "X-Secret": "of a file", "X-Told": "of a command"} {
 					if got := h.Call("header", map[string]string{"name": name}); got != want {
 						t.Errorf("the server got %s: %q, want %q", name, got, want)
 					}
@@ -115,7 +124,7 @@ func TestRemotes(t *testing.T) {
 				return len(in) == 2 && in[0].State == "connected" && in[1].State == "connected"
 			})
 			for _, in := range r.Instances("web") {
-				if in.PID != 0 || in.Era != era || in.Cwd != "" || in.Tools != 2 {
+				if in.PID != 0 || in.Era != era || in.Cwd != "" || in.Tools != 3 {
 					t.Errorf("status: %+v", in)
 				}
 			}
@@ -169,5 +178,27 @@ func TestARemoteThatIsNotThere(t *testing.T) {
 	}
 	if text := r.Mcpx("status", "--json") + r.Log(); strings.Contains(text, "canary") {
 		t.Errorf("a secret was told: %s", text)
+	}
+}
+
+// TestARemoteAsksItsSession: questions and progress come on the stream of the
+// call, the answer goes back as a request of its own.
+func TestARemoteAsksItsSession(t *testing.T) { // protocol W3, W5
+	web := newRemotes(t)
+	r := rig.New(t, mcpx, fmt.Sprintf(`{"mcpServers": {"web": {"url": "%s/legacy", "mcpx": {"scope": "session"}}}}`, web.URL))
+	for _, who := range []string{"Ada", "Bob"} {
+		h := r.Connect(r.Home, "web", "--session", who)
+		h.Caps = []string{"elicitation"}
+		h.Open()
+		answer := h.Expect("7")
+		h.Send(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"ask","_meta":{"progressToken":"mine"}}}`)
+		if m := h.Note("progress"); m.Method != "notifications/progress" || !strings.Contains(string(m.Params), `"mine"`) {
+			t.Errorf("the host got %s, want progress under its own token", m.Line)
+		}
+		id, _ := asked(t, h)
+		h.Send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"accept","content":{"who":%q}}}`, id, who))
+		if got := rig.Text(h.Await(answer, "the call")); got != who {
+			t.Errorf("the server got %q, want %q", got, who)
+		}
 	}
 }

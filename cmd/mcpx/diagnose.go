@@ -181,7 +181,7 @@ func (f facts) projectFindings() []finding {
 
 func (f facts) serverFinding(s serverFacts) finding {
 	switch {
-	case s.aside != "":
+	case s.aside != "" && s.broken == nil:
 		return finding{levelOK, s.name, s.aside, ""}
 	case s.planned != nil:
 		return finding{levelWarn, s.name, "cannot start from here: " + s.planned.Error(), config.HintOf(s.planned)}
@@ -208,6 +208,13 @@ func withoutServer(err error) string {
 	return q.Error()
 }
 
+// remotely begins what is said of a server that is reached by url.
+const remotely = "a remote: "
+
+func (f facts) isRemote(server string) bool {
+	return slices.ContainsFunc(f.servers, func(s serverFacts) bool { return s.name == server && strings.HasPrefix(s.aside, remotely) })
+}
+
 // instanceFindings are the processes that do not do what they should.
 func (f facts) instanceFindings() []finding {
 	if f.daemon == nil {
@@ -220,8 +227,11 @@ func (f facts) instanceFindings() []finding {
 		}
 		reason := cmp.Or(in.Reason, in.LastError, "no reason given")
 		fix := "run it by hand: mcpx explain " + hostfile.Quote(in.Server) + " --shell; its last words: mcpx logs " + hostfile.Quote(in.Server)
-		if strings.Contains(reason, "needs sign-in") {
+		switch {
+		case strings.Contains(reason, "needs sign-in"):
 			fix = "mcpx auth login " + hostfile.Quote(in.Server)
+		case f.isRemote(in.Server):
+			fix = "see that it runs and that its url is right: mcpx explain " + hostfile.Quote(in.Server)
 		}
 		found = append(found, finding{levelFail, in.Server, strings.ReplaceAll(in.State, "-", " ") + ": " + reason, fix})
 	}

@@ -104,6 +104,17 @@ func TestDiagnoseFaults(t *testing.T) {
 		{"a process that fails", func(f *facts) {
 			f.daemon.Instances = []api.InstanceStatus{{Server: "jira", State: "backing-off", LastError: "exit status 1"}}
 		}, finding{levelFail, "jira", "backing off: exit status 1", "run it by hand: mcpx explain jira --shell; its last words: mcpx logs jira"}},
+		{"a remote that fails", func(f *facts) {
+			f.servers[0].aside = "a remote: https://x.test"
+			f.daemon.Instances = []api.InstanceStatus{{Server: "gopls", State: "backing-off", LastError: "down"}}
+		}, finding{levelFail, "gopls", "backing off: down", "see that it runs and that its url is right: mcpx explain gopls"}},
+		{"a remote that wants a sign-in", func(f *facts) {
+			f.servers[0].aside = "a remote: https://x.test"
+			f.daemon.Instances = []api.InstanceStatus{{Server: "gopls", State: "failed", LastError: "needs sign-in: mcpx auth login gopls"}}
+		}, finding{levelFail, "gopls", "failed: needs sign-in: mcpx auth login gopls", "mcpx auth login gopls"}},
+		{"a remote whose secret is missing", func(f *facts) {
+			f.servers[0].aside, f.servers[0].broken = "a remote: https://x.test", config.Problem{Server: "gopls", Field: "mcpx.secrets.A", Msg: "gone", Hint: "bring it"}
+		}, finding{levelFail, "gopls", "mcpx.secrets.A: gone", "bring it"}},
 		{"an entry beside mcpx", func(f *facts) { f.bypass = []bypass{{"Zed", "/home/u/z.json", "gopls", "write this"}} },
 			finding{levelWarn, "Zed", "~/z.json starts gopls without mcpx", "write this"}},
 		{"no git", func(f *facts) { f.git = "" },

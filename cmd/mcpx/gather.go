@@ -95,7 +95,7 @@ func (p *program) gatherServer(v *view, s *config.Resolved, base []string) serve
 		f.planned = e.err
 		return f
 	case e.plan.URL != "":
-		f.aside = "a remote: " + e.Command
+		f.aside, f.broken = remotely+e.Command, child.CheckSecrets(e.plan, base, v.dirs.Home)
 		return f
 	}
 	f.program, f.broken = child.Check(e.plan, base, v.dirs.Home)

@@ -75,7 +75,7 @@ type Keeper struct {
 	log  *slog.Logger
 	life context.Context // ends when Close is called
 	end  context.CancelFunc
-	wg   sync.WaitGroup // the flows
+	wg   sync.WaitGroup // the flows and refreshes
 
 	mu     sync.Mutex // guards what follows
 	grants map[place]*entry
@@ -128,10 +128,23 @@ func tag(dir string) error {
 	return errors.Join(err, f.Close())
 }
 
-// Close ends the flows in progress and waits for them.
+// Close ends what is in progress and waits for it.
 func (k *Keeper) Close() {
+	k.mu.Lock()
 	k.end()
+	k.mu.Unlock()
 	k.wg.Wait()
+}
+
+// goes starts f, which Close waits for; false after Close.
+func (k *Keeper) goes(f func()) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.life.Err() != nil {
+		return false
+	}
+	k.wg.Go(f)
+	return true
 }
 
 const grantFormat = 1

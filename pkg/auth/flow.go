@@ -49,6 +49,10 @@ func (k *Keeper) Login(ctx context.Context, t Target) (*Flow, error) {
 	p := t.place()
 	k.mu.Lock()
 	f := k.flows[p]
+	if f == nil && k.life.Err() != nil {
+		k.mu.Unlock()
+		return nil, &Problem{Server: t.Server, Msg: "the daemon is stopping", Fix: "try again"}
+	}
 	if f == nil {
 		f = &Flow{Target: t, ready: make(chan struct{}), done: make(chan struct{}), Expires: time.Now().Add(flowTime)}
 		k.flows[p] = f

@@ -31,7 +31,7 @@ var _ remote.Tokens = (*Source)(nil)
 
 // Token is the token to send, refreshed when it is about to end; "" when nobody
 // is signed in.
-func (s *Source) Token(context.Context) (string, error) {
+func (s *Source) Token(ctx context.Context) (string, error) {
 	_, g := s.k.look(s.place)
 	switch {
 	case g == nil:
@@ -39,7 +39,7 @@ func (s *Source) Token(context.Context) (string, error) {
 	case g.Refresh == "", g.Expiry.IsZero(), time.Now().Before(g.Expiry.Add(-early)):
 		return g.Access, nil
 	}
-	fresh, err := s.refresh(g.Access)
+	fresh, err := s.refresh(ctx, g.Access)
 	if err != nil && time.Now().Before(g.Expiry) {
 		return g.Access, nil // it is good for a moment yet
 	}
@@ -48,7 +48,9 @@ func (s *Source) Token(context.Context) (string, error) {
 
 // Refused returns the token to try in place of one that the server refused, ""
 // when somebody has to sign in.
-func (s *Source) Refused(_ context.Context, token string) (string, error) { return s.refresh(token) }
+func (s *Source) Refused(ctx context.Context, token string) (string, error) {
+	return s.refresh(ctx, token)
+}
 
 // Missing notes a scope that the server wants, for the next sign-in.
 func (s *Source) Missing(scope string) {
@@ -57,10 +59,31 @@ func (s *Source) Missing(scope string) {
 	s.k.wanted[s.place] = strings.Fields(scope)
 }
 
-// refresh gets a token in place of old. One at a time does; the others get what
-// it got. A refresh is not given up when its caller is: the issuer may have
-// replaced the refresh token already.
-func (s *Source) refresh(old string) (string, error) {
+// refresh gets a token in place of old. It is not given up when its caller is: the
+// issuer may have replaced the refresh token already.
+func (s *Source) refresh(ctx context.Context, old string) (string, error) {
+	type got struct {
+		token string
+		err   error
+	}
+	ch := make(chan got, 1)
+	if !s.k.goes(func() {
+		token, err := s.refreshNow(old)
+		ch <- got{token, err}
+	}) {
+		return "", context.Canceled
+	}
+	select {
+	case g := <-ch:
+		return g.token, g.err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+// refreshNow refreshes, if nobody has meanwhile: one at a time does, the others
+// get what it got.
+func (s *Source) refreshNow(old string) (string, error) {
 	e, _ := s.k.look(s.place)
 	e.refreshing.Lock()
 	defer e.refreshing.Unlock()

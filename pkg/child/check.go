@@ -17,10 +17,8 @@ import (
 // not load. base and home are as in Options. It looks for what a start learns only by starting too: the program
 // of a secret's command, and the one that env is to run for a script.
 func Check(p spawn.Plan, base []string, home string) (program string, err error) {
-	for _, name := range slices.Sorted(maps.Keys(p.Secrets)) {
-		if err := checkSecret(p.Secrets[name], base, home); err != nil {
-			return "", secretProblem(p, name, err)
-		}
+	if err := CheckSecrets(p, base, home); err != nil {
+		return "", err
 	}
 	dir, err := enter(p, home)
 	if err != nil {
@@ -39,6 +37,16 @@ func Check(p spawn.Plan, base []string, home string) (program string, err error)
 		return program, commandProblem(p, err)
 	}
 	return program, nil
+}
+
+// CheckSecrets is the part of Check that a remote has too.
+func CheckSecrets(p spawn.Plan, base []string, home string) error {
+	for _, name := range slices.Sorted(maps.Keys(p.Secrets)) {
+		if err := checkSecret(p.Secrets[name], base, home); err != nil {
+			return secretProblem(p, name, err)
+		}
+	}
+	return nil
 }
 
 // checkSecret reads a file, and only looks for a command.

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/dezren39/mcpx/pkg/config"
 	"github.com/dezren39/mcpx/pkg/upstream"
 )
@@ -343,4 +345,34 @@ func TestNothingSecretIsTold(t *testing.T) {
 	if text := strings.Join(told, "\n"); strings.Contains(text, "canary") {
 		t.Errorf("a secret was told:\n%s", text)
 	}
+}
+
+// TestACarrierGivesItsOriginAlone holds the last line of defence: whatever asks
+// for an address.
+func TestACarrierGivesItsOriginAlone(t *testing.T) {
+	cred := credentials{header: http.Header{"X-Api-Key": {canaryHeader}, "Accept": {"text/html"}}, token: canaryToken}
+	for address, mine := range map[string]bool{
+		"https://mcp.test/mcp": true, "https://mcp.test:443/other": true, "https://MCP.test/": true,
+		"http://mcp.test/mcp": false, "https://mcp.test:8443/mcp": false, "https://sub.mcp.test/mcp": false, "https://mcp.test.evil.test/": false, "https://test/": false,
+	} {
+		var sent http.Header
+		c := carrier{origin: "https://mcp.test", base: roundTrip(func(r *http.Request) { sent = r.Header })}
+		req := httptest.NewRequest(http.MethodPost, address, nil)
+		req.Header.Set("Accept", "application/json")
+		_, _ = c.send(req, cred)
+		want := http.Header{"Accept": {"application/json"}}
+		if mine {
+			want["X-Api-Key"], want["Authorization"] = []string{canaryHeader}, []string{"Bearer " + canaryToken}
+		}
+		if diff := cmp.Diff(want, sent); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", address, diff)
+		}
+	}
+}
+
+type roundTrip func(*http.Request)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) {
+	f(r)
+	return nil, errors.New("nobody there")
 }

@@ -22,6 +22,7 @@ import (
 // request is what a web server was asked.
 type request struct {
 	http.Header
+	From   string
 	Verb   string
 	URL    string
 	Body   string
@@ -61,7 +62,7 @@ func newWeb(t *testing.T, e upstream.Era) *web {
 
 func (s *web) serve(w http.ResponseWriter, hr *http.Request) {
 	body, _ := io.ReadAll(hr.Body)
-	r := &request{Header: hr.Header, Verb: hr.Method, URL: hr.URL.String(), Body: string(body)}
+	r := &request{Header: hr.Header, From: hr.RemoteAddr, Verb: hr.Method, URL: hr.URL.String(), Body: string(body)}
 	var m struct {
 		ID     json.RawMessage
 		Method string

@@ -154,8 +154,8 @@ func (c *Conn) listen() {
 				drain(resp)
 			}
 			continue
-		case t != nil && t.fatal:
-			c.fail(t)
+		case t != nil && t.fatal: // its requests may be answered all the same; they say if not
+			c.opts.Log.Debug("got no stream", "server", c.plan.Server, "err", c.keys.mask(t.msg))
 			return
 		case t != nil, resp.StatusCode >= 500, resp.StatusCode == http.StatusTooManyRequests:
 			failures++

@@ -2,8 +2,12 @@ package remote
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -269,5 +273,76 @@ func TestCancelling(t *testing.T) {
 			default:
 			}
 		})
+	}
+}
+
+// TestACallIsTakenBackBeforeAnyAnswer: a server that sends no headers holds no
+// place for ever.
+func TestACallIsTakenBackBeforeAnyAnswer(t *testing.T) { // threat T33
+	for _, era := range []upstream.Era{upstream.Legacy, upstream.Modern} {
+		s := newWeb(t, era)
+		gone := make(chan struct{})
+		t.Cleanup(func() { close(gone) })
+		s.set(only("tools/call", func(http.ResponseWriter, *request) { <-gone }))
+		k := dial(t, s.plan(), Options{})
+		var ids []string
+		for range maxPosts {
+			id, _ := k.start("tools/call", `{"name":"slow"}`)
+			ids = append(ids, id)
+		}
+		eventually(t, "as many as may go", func() bool { return len(s.asked("tools/call")) == maxPosts })
+		for _, id := range ids {
+			if err := k.Write(wire.AppendNotification(nil, "notifications/cancelled", []byte(`{"requestId":`+id+`}`))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		k.works("tools/list", "{}")
+		eventually(t, "nothing is under way", func() bool {
+			k.Conn.mu.Lock()
+			defer k.Conn.mu.Unlock()
+			return len(k.inflight) == 0
+		})
+	}
+}
+
+// TestHTTP2: one connection carries all, and nothing waits for another's answer.
+func TestHTTP2(t *testing.T) {
+	s := newWeb(t, upstream.Modern)
+	over := httptest.NewUnstartedServer(s.Config.Handler)
+	over.EnableHTTP2 = true
+	over.StartTLS()
+	t.Cleanup(over.Close)
+	release := make(chan struct{})
+	var mu sync.Mutex
+	from := map[string]bool{}
+	s.set(only("tools/call", func(w http.ResponseWriter, r *request) {
+		mu.Lock()
+		from[r.From] = true
+		mu.Unlock()
+		<-release
+		s.answer(w, r, 200, `"result":{}`)
+	}))
+	p := s.plan()
+	p.URL = over.URL
+	roots := x509.NewCertPool()
+	roots.AddCert(over.Certificate())
+	if _, err := Dial(t.Context(), p, Options{}); err == nil || !strings.Contains(err.Error(), "its certificate is signed by nobody this system trusts") {
+		t.Errorf("an unknown certificate: %v", err)
+	}
+	k := dial(t, p, Options{TLS: &tls.Config{RootCAs: roots}})
+	var answers []<-chan string
+	for range 20 {
+		_, ch := k.start("tools/call", `{"name":"echo"}`)
+		answers = append(answers, ch)
+	}
+	eventually(t, "all are under way", func() bool { return len(s.asked("tools/call")) == 20 })
+	close(release)
+	for _, ch := range answers {
+		k.await(ch, "a call")
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if len(from) != 1 {
+		t.Errorf("%d connections, want one", len(from))
 	}
 }

@@ -48,6 +48,11 @@ func Origin(u *url.URL) string {
 	return u.Scheme + "://" + host
 }
 
+// idleTime is how long an unused connection is kept: less than servers keep theirs
+// (Node's 5 s), or a call would now and then meet one that is being closed, and
+// nobody could say whether it was carried out.
+const idleTime = 4 * time.Second
+
 // newTransport reaches servers without a proxy: whose environment a daemon has is
 // a matter of who started it, and that must not decide where credentials go.
 func newTransport(roots *tls.Config) *http.Transport {
@@ -57,7 +62,7 @@ func newTransport(roots *tls.Config) *http.Transport {
 		TLSHandshakeTimeout:    dialTime,
 		MaxIdleConns:           16,
 		MaxIdleConnsPerHost:    16,
-		IdleConnTimeout:        time.Minute,
+		IdleConnTimeout:        idleTime,
 		MaxResponseHeaderBytes: maxHeader,
 		ForceAttemptHTTP2:      true,
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: shortTime, PingTimeout: dialTime},
