@@ -1,9 +1,12 @@
 package bench
 
 import (
+	"bytes"
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/dezren39/mcpx/checks/rig"
 )
 
 // turns is how many calls are made one way before as many are made the other.
@@ -16,17 +19,37 @@ type trip struct {
 	by     plumbing
 	roots  bool // of the host: it is watched, lest it moves without a word (design D10)
 	size   int
+	roof   bool // through a connection to all servers
+}
+
+// call is the call that is measured, and what it is through mcpx.
+func (tr trip) call() (direct, ours []byte) {
+	direct = call(tr.size)
+	if tr.roof {
+		return direct, bytes.Replace(direct, []byte(`"name":"`), []byte(`"name":"`+tr.server+"__"), 1)
+	}
+	return direct, direct
+}
+
+// through starts a connect to the server, or to all.
+func (tr trip) through(r *rig.Rig) *host {
+	if tr.roof {
+		return start(r.T, tr.by, r.Env, r.Bin, "connect")
+	}
+	return through(r, tr.server, tr.by)
 }
 
 var trips = []trip{
-	{"sdk", "pipe", pipes, false, 64},
-	{"sdk", "pipe", pipes, false, 64 << 10},
-	{"sdk", "socket", sockets, false, 64},
-	{"modern", "pipe", pipes, false, 64},
-	{"raw", "pipe", pipes, false, 64},
-	{"raw", "pipe", pipes, false, 64 << 10},
-	{"raw", "socket", sockets, false, 64},
-	{"raw", "roots", pipes, true, 64},
+	{"sdk", "pipe", pipes, false, 64, false},
+	{"sdk", "roof", pipes, false, 64, true},
+	{"sdk", "pipe", pipes, false, 64 << 10, false},
+	{"sdk", "socket", sockets, false, 64, false},
+	{"modern", "pipe", pipes, false, 64, false},
+	{"raw", "pipe", pipes, false, 64, false},
+	{"raw", "roof", pipes, false, 64, true},
+	{"raw", "pipe", pipes, false, 64 << 10, false},
+	{"raw", "socket", sockets, false, 64, false},
+	{"raw", "roots", pipes, true, 64, false},
 }
 
 func (tr trip) String() string { return fmt.Sprintf("%s/%s/%dB", tr.server, tr.kind, tr.size) }
@@ -34,7 +57,7 @@ func (tr trip) String() string { return fmt.Sprintf("%s/%s/%dB", tr.server, tr.k
 // BenchmarkRoundTrip is one caller who waits for each answer.
 func BenchmarkRoundTrip(b *testing.B) {
 	for _, tr := range trips {
-		tail := call(tr.size)
+		tail, ours := tr.call()
 		b.Run(tr.String()+"/direct", func(b *testing.B) {
 			h := ready(direct(b, tr.server, tr.by), tail)
 			var took []time.Duration
@@ -46,23 +69,23 @@ func BenchmarkRoundTrip(b *testing.B) {
 		b.Run(tr.String()+"/mcpx", func(b *testing.B) {
 			r := newRig(b)
 			beside := ready(direct(b, tr.server, tr.by), tail)
-			h := through(r, tr.server, tr.by)
+			h := tr.through(r)
 			h.roots = tr.roots
-			ready(h, tail)
+			ready(h, ours)
 			daemon := r.Status().Daemon.PID
-			var ours, theirs []time.Duration
+			var took, theirs []time.Duration
 			used, slept := cpu(b, daemon), cpu(b, h.pid())
 			for b.Loop() {
-				ours = append(ours, h.roundTrip(tail))
-				if len(ours)%turns == 0 {
+				took = append(took, h.roundTrip(ours))
+				if len(took)%turns == 0 {
 					theirs = beside.roundTrips(theirs, tail, turns)
 				}
 			}
-			b.ReportMetric(perCall(cpu(b, daemon)-used, len(ours)), "cpu-µs/call")
-			b.ReportMetric(perCall(cpu(b, h.pid())-slept, len(ours)), "shim-µs/call")
+			b.ReportMetric(perCall(cpu(b, daemon)-used, len(took)), "cpu-µs/call")
+			b.ReportMetric(perCall(cpu(b, h.pid())-slept, len(took)), "shim-µs/call")
 			theirs = beside.roundTrips(theirs, tail, 1)
-			b.ReportMetric(quantile(ours, .5)/quantile(theirs, .5), "x-direct")
-			report(b, ours)
+			b.ReportMetric(quantile(took, .5)/quantile(theirs, .5), "x-direct")
+			report(b, took)
 		})
 	}
 }

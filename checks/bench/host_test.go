@@ -116,7 +116,7 @@ func (h *host) open() {
 func (h *host) firstList() {
 	h.t.Helper()
 	h.open()
-	if list := h.ask("tools/list", "{}"); !bytes.Contains(list, []byte(`"echo"`)) {
+	if list := h.ask("tools/list", "{}"); !bytes.Contains(list, []byte(`echo"`)) {
 		h.t.Fatalf("no tool in %s", list)
 	}
 }

@@ -7,11 +7,11 @@ func TestBenchmarksWork(t *testing.T) {
 	r := newRig(t)
 	for _, tr := range trips {
 		t.Run(tr.String(), func(t *testing.T) {
-			tail := call(tr.size)
+			tail, ours := tr.call()
 			beside := direct(t, tr.server, tr.by)
-			h := through(r, tr.server, tr.by)
+			h := tr.through(r)
 			h.t, h.roots = t, tr.roots
-			for _, h := range []*host{beside, h} {
+			for h, tail := range map[*host][]byte{beside: tail, h: ours} {
 				h.firstList()
 				if took := h.roundTrips(nil, tail, 3); quantile(took, .5) <= 0 {
 					t.Errorf("round trips took %v", took)
