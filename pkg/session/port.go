@@ -206,7 +206,7 @@ func (c *Conn) cancelled(m *message) {
 	c.mu.Unlock()
 	if it != nil {
 		it.cancel()
-		if it.lane.forgo(it) {
+		if it.lane != nil && it.lane.forgo(it) {
 			c.forgotten(id)
 			c.done(it.mark)
 		}

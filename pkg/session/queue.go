@@ -11,7 +11,7 @@ import (
 // item is a message that waits for its turn: requests to one server keep their
 // order through roots, start and queue (design D14).
 type item struct {
-	lane    *lane
+	lane    *lane  // nil: it is not known yet
 	message        // on a copy of its line; Kind Invalid: only look where the host is
 	id      string // canonical; "" for what is not a request
 	ctx     context.Context

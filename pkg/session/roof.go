@@ -97,10 +97,31 @@ func (c *Conn) settled(env *wire.Envelope) (*stand, error) {
 	return c.where(c.life, env)
 }
 
-// seek finds the server of a request that could not be told at once.
+// seek finds the server of a request that could not be told at once. Until it
+// has, the host may cancel.
 func (c *Conn) seek(m *message, name string) {
+	it := &item{message: *m}
+	it.id, _ = wire.CanonicalID(m.Bytes(m.ID))
+	it.ctx, it.cancel = context.WithCancel(c.life)
+	defer it.cancel()
+	c.mu.Lock()
+	_, twice := c.waiting[it.id]
+	if !twice {
+		c.waiting[it.id] = it
+	}
+	c.mu.Unlock()
+	if twice {
+		c.send(wire.AppendError(nil, m.Bytes(m.ID), wire.CodeInvalid, errTwice.Error(), nil))
+		c.done(m.mark)
+		return
+	}
 	st, err := c.settled(&m.Envelope)
+	c.mu.Lock()
+	delete(c.waiting, it.id)
+	c.mu.Unlock()
 	switch {
+	case it.ctx.Err() != nil:
+		c.forgotten(it.id)
 	case err != nil:
 		c.refuse(m.Bytes(m.ID), wire.CodeInternal, err.Error(), upstream.Trouble{Reason: err.Error()})
 	case c.aim(st, m, name), c.refreshed(st, name) && c.aim(st, m, name):
