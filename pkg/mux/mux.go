@@ -17,7 +17,7 @@ type Conn interface {
 	Handshake() upstream.Handshake
 	Write(lines []byte) error
 	Serve(handle func(*wire.Envelope)) error
-	Roots() []byte  // the result of roots/list; nil when the server is offered none
+	Roots() []byte  // the result of roots/list; nil when the server is offered none. It may ask a session
 	Failure() error // why Serve returned: server, exit status, last words
 }
 

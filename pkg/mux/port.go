@@ -45,7 +45,7 @@ func (m *Mux) Attach(peer Peer, owner string) *Port {
 // it asks in its answer to the very host; a legacy one never hears of them.
 func (p *Port) Introduce(clientInfo, capabilities []byte) {
 	m := p.m
-	caps := era.ClientCapabilities(slices.Clone(capabilities), m.conn.Roots() != nil)
+	caps := era.ClientCapabilities(slices.Clone(capabilities), m.hs.Roots)
 	if m.asking == AskNever {
 		caps = unasked(caps)
 	}

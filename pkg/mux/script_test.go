@@ -99,7 +99,7 @@ func play(t *testing.T, lines []string) {
 			s.conn.hs.Result, s.conn.hs.Initialize = []byte(result), []byte(result)
 		}
 		if result, ok := strings.CutPrefix(line, "server has roots "); ok {
-			s.conn.roots = []byte(result)
+			s.conn.roots, s.conn.hs.Roots = []byte(result), true
 		}
 	}
 	s.mux = New(s.conn, o)

@@ -91,14 +91,16 @@ func (g Greeting) HasChangingRoots(e Era) bool {
 
 // Legacy is the handshake with a server that answered initialize.
 func (g Greeting) Legacy(result []byte) Handshake {
-	return Handshake{Era: Legacy, ProtocolVersion: ProtocolVersion(result), Result: result, Initialize: result}
+	return Handshake{Era: Legacy, ProtocolVersion: ProtocolVersion(result), Result: result, Initialize: result, Roots: g.rootsCapability() != nil}
 }
 
 // Modern is the handshake with one that answered server/discover. server stands
 // in for a name that it does not say.
 func (g Greeting) Modern(result []byte, server string) (Handshake, error) {
 	initialize, err := era.InitializeFromDiscover(result, server)
-	return Handshake{Era: Modern, ProtocolVersion: era.ModernVersion, Result: result, Initialize: initialize, Meta: g.meta()}, err
+	return Handshake{
+		Era: Modern, ProtocolVersion: era.ModernVersion, Result: result, Initialize: initialize, Meta: g.meta(), Roots: g.rootsCapability() != nil,
+	}, err
 }
 
 // members are rootUri and workspaceFolders, nil when they are not to be sent.

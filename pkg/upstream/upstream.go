@@ -57,6 +57,7 @@ type Handshake struct {
 	Result          []byte   // the result object of initialize or server/discover, as sent
 	Initialize      []byte   // what a legacy host is told: Result, or for a modern server one made of it
 	Meta            era.Meta // what each request to a modern server carries
+	Roots           bool     // it may ask for roots: there are some, or may be
 }
 
 // Offers reports whether the result of initialize or server/discover declares a
