@@ -16,7 +16,9 @@ import (
 	"github.com/dezren39/mcpx/pkg/registry"
 	"github.com/dezren39/mcpx/pkg/scope"
 	"github.com/dezren39/mcpx/pkg/session"
+	"github.com/dezren39/mcpx/pkg/source"
 	"github.com/dezren39/mcpx/pkg/stdio"
+	"github.com/dezren39/mcpx/pkg/visibility"
 )
 
 // BenchmarkInside is the daemon's part of a call alone, in this process: what it
@@ -61,7 +63,7 @@ func inside(t testing.TB) *host {
 	w := stdio.NewWriter(out, 0)
 	conn := session.New(w, session.Options{
 		Hello: api.Hello{API: api.Version, Server: "raw"}, Chain: proc.Ancestors(os.Getpid(), 8),
-		Servers: servers, World: still{view}, Log: slog.New(slog.DiscardHandler),
+		Servers: servers, World: still{view, &source.Rules{Table: visibility.None().On(visibility.Disk{}), Live: true}}, Log: slog.New(slog.DiscardHandler),
 		CallID: func() string { return "1" },
 	})
 	var serving sync.WaitGroup
@@ -103,9 +105,13 @@ func pipe(t testing.TB) (r, w *os.File) {
 }
 
 // still is a world in which nothing moves, not even those who are watched.
-type still struct{ view *config.Config }
+type still struct {
+	view  *config.Config
+	rules *source.Rules
+}
 
 func (s still) View(string) *config.Config                       { return s.view }
+func (s still) Rules() *source.Rules                             { return s.rules }
 func (s still) Locate(context.Context, string, string) scope.Git { return scope.Git{} }
 func (s still) Canon(path string) (string, error)                { return path, nil }
 func (s still) Stands(p proc.ID) (string, bool)                  { return proc.Cwd(p.PID) }

@@ -15,6 +15,7 @@ import (
 	"github.com/dezren39/mcpx/pkg/place"
 	"github.com/dezren39/mcpx/pkg/render"
 	"github.com/dezren39/mcpx/pkg/source"
+	"github.com/dezren39/mcpx/pkg/visibility"
 )
 
 func checkCommand(p *program) *cli.Command {
@@ -88,6 +89,12 @@ func checkFiles(dirs place.Dirs, names []string) (*config.Config, error) {
 		data, err := readConfig(name)
 		if err != nil {
 			return nil, err
+		}
+		if filepath.Base(name) == render.RulesName {
+			_, problems := visibility.Parse(name, data)
+			all.Files = append(all.Files, name)
+			all.Problems = append(all.Problems, problems...)
+			continue
 		}
 		file, _ := config.Parse(name, tierOf(dirs, name), data) // the view has its problems, too
 		view := config.Merge(file)

@@ -141,7 +141,7 @@ func (v *view) reads(file string) bool {
 // nothing.
 func (e *explained) now(s *api.Status, unasked error) string {
 	switch {
-	case !e.Visible:
+	case e.server.Disabled:
 		return "not running: it is disabled"
 	case errors.Is(unasked, socket.ErrNoDaemon):
 		return "no daemon runs"
@@ -157,6 +157,9 @@ func (e *explained) now(s *api.Status, unasked error) string {
 		}
 		return fmt.Sprintf("%s, pid %d, %s, %s", in.State, in.PID,
 			plural(int(in.Calls), "call", "calls"), plural(in.Sessions, "session", "sessions"))
+	}
+	if !e.Visible {
+		return "not running, and nobody here can start it"
 	}
 	return "not running: the first call starts it"
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/dezren39/mcpx/pkg/api"
+	"github.com/dezren39/mcpx/pkg/config"
 	"github.com/dezren39/mcpx/pkg/socket"
 )
 
@@ -24,7 +25,7 @@ func TestExplainSaysWhatTheDaemonDoesNow(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			e := explained{Server: tt.server, Key: "global", Visible: true}
+			e := explained{Server: tt.server, Key: "global", Visible: true, server: &config.Resolved{}}
 			if got := e.now(tt.status, tt.unasked); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}

@@ -189,10 +189,9 @@ func sees(servers []api.SessionServer) string {
 	var names []string
 	hidden := 0
 	for _, s := range servers {
-		switch s.State {
-		case "hidden", "disabled", "untrusted":
+		if strings.HasPrefix(s.State, "hidden") || s.State == "disabled" || s.State == "untrusted" {
 			hidden++
-		default:
+		} else {
 			names = append(names, s.Name)
 		}
 	}

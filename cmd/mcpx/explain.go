@@ -40,7 +40,10 @@ func (v *view) explain(s *config.Resolved) explained {
 	rs := s.Scope.Resolve(cc)
 	e := explained{
 		Server: s.Name, Scope: string(s.Scope), Key: rs.Key, Root: rs.Root, Degraded: rs.Degraded,
-		Args: []string{}, Visible: !s.Disabled, DefinedIn: position(definedAt(s)), server: s,
+		Args: []string{}, Visible: v.sees.Allows(s.Name), DefinedIn: position(definedAt(s)), server: s,
+	}
+	if v.sees.Row >= 0 {
+		e.Rule = &v.sees.Rule
 	}
 	e.plan, e.err = spawn.NewPlan(*s, rs, cc, v.dirs.Home)
 	if e.err != nil {
@@ -102,11 +105,25 @@ func (v *view) lines(e explained) [][]string {
 	if e.err == nil {
 		rows = append(rows, []string{"told", told(e.plan)})
 	}
-	visible := "yes"
-	if !e.Visible {
-		visible = "no, disabled"
+	return append(rows, []string{"visible", v.visible(e)})
+}
+
+// visible says whether a session here sees the server, and what decided it.
+func (v *view) visible(e explained) string {
+	why := v.sees.Why() + " → " + v.sees.Allow.String()
+	switch {
+	case e.server.Disabled:
+		return "no, disabled"
+	case !e.Visible && v.rules.Broken:
+		return "no, the rules cannot be read: mcpx doctor"
+	case !e.Visible:
+		return "no, " + why
+	case v.rules.Broken:
+		return "yes, though the rules cannot be read: mcpx doctor"
+	case v.rules.Exists:
+		return "yes, " + why
 	}
-	return append(rows, []string{"visible", visible})
+	return "yes"
 }
 
 // scopeOrigin says where the scope was written, when that is another file.

@@ -21,6 +21,7 @@ import (
 	"github.com/dezren39/mcpx/pkg/session"
 	"github.com/dezren39/mcpx/pkg/source"
 	"github.com/dezren39/mcpx/pkg/state"
+	"github.com/dezren39/mcpx/pkg/visibility"
 )
 
 // view is what a session that starts here would be offered, found without a
@@ -29,6 +30,9 @@ type view struct {
 	dirs place.Dirs
 	cfg  *config.Config
 	cc   scope.CallContext
+
+	rules *source.Rules
+	sees  visibility.Decision
 }
 
 // loader reads the user's files. Looking makes nothing: with no state directory
@@ -62,7 +66,9 @@ func (p *program) viewAndLoader(ctx context.Context, c *cli.Command) (*view, *so
 		return nil, nil, err
 	}
 	cc.Git = gitwhere.Locate(ctx, cc.Cwd, gitwhere.Options{Ceilings: gitwhere.Ceilings(p.getenv("GIT_CEILING_DIRECTORIES"))})
-	return &view{dirs: dirs, cfg: loader.View(cc.Cwd), cc: cc}, loader, nil
+	v := &view{dirs: dirs, cfg: loader.View(cc.Cwd), cc: cc, rules: loader.Rules()}
+	v.sees = session.Decide(v.cfg, v.rules.Table, cc.Cwd, visibility.Override{})
+	return v, loader, nil
 }
 
 // caller is who asks and from where, as a session opened here would be seen.

@@ -72,8 +72,13 @@ type SessionStatus struct {
 	Host        HostStatus      `json:"host"`
 	Cwd         CwdStatus       `json:"cwd"`
 	Roots       []RootStatus    `json:"roots"`
-	Rule        *string         `json:"rule"`
-	Override    *string         `json:"override"`
+	Rule        *string         `json:"rule"`             // the path of the rule that decides, null when the default does
+	Override    *string         `json:"override"`         // the session's own switch, in words; null without one
+	Badge       string          `json:"badge"`            // what it sees, in a word or two: all, none, gopls +1*
+	Visible     []string        `json:"visible"`          // servers it could have and sees
+	Hidden      []string        `json:"hidden"`           // those it does not
+	Missing     []string        `json:"missing"`          // names in the rule that no server has
+	Frozen      string          `json:"frozen,omitempty"` // what the rules now would decide, where the session keeps older ones
 	Connections int             `json:"connections"`
 	Since       time.Time       `json:"since"`
 	Servers     []SessionServer `json:"servers"`

@@ -52,6 +52,9 @@ func (d *decoder) checkDaemon(m *RawDaemon) {
 	for i, dir := range m.RootsCeiling {
 		d.checkDirectory(fmt.Sprintf("daemon.rootsCeiling[%d]", i), dir)
 	}
+	if m.Rules != nil && m.Rules.Path != nil && !strings.HasPrefix(*m.Rules.Path, "/") && !strings.HasPrefix(*m.Rules.Path, "~/") {
+		d.reportAt("daemon.rules.path", fault{msg: fmt.Sprintf("%q is not an absolute path", *m.Rules.Path), hint: "write it out from / or ~/"})
+	}
 	for _, name := range sortedKeys(m.Env) {
 		d.checkEnvName("daemon.env."+name, name)
 		if hasPlaceholder(m.Env[name]) {

@@ -11,6 +11,7 @@ import (
 	"github.com/dezren39/mcpx/pkg/proc"
 	"github.com/dezren39/mcpx/pkg/roots"
 	"github.com/dezren39/mcpx/pkg/session"
+	"github.com/dezren39/mcpx/pkg/visibility"
 )
 
 // facts are what status is built from: one moment, gathered, then nothing more
@@ -114,6 +115,7 @@ func servers(f facts) []api.ServerStatus {
 // sessions groups connections by identity.
 func sessions(f facts) []api.SessionStatus {
 	out := []api.SessionStatus{}
+	var decisions []visibility.Decision
 	at := map[string]int{}
 	for _, c := range f.conns {
 		i, known := at[c.Session]
@@ -124,15 +126,56 @@ func sessions(f facts) []api.SessionStatus {
 				ID: c.Session, Parent: c.Parent, Since: c.Since,
 				Host:  api.HostStatus{Name: c.HostName, Version: c.HostVersion, PID: c.Host.PID},
 				Cwd:   api.CwdStatus{Path: c.Dir, Origin: string(c.Origin), Stale: c.Stale},
-				Roots: rootsOf(c.Roots),
+				Roots: rootsOf(c.Roots), Frozen: c.Frozen, Servers: []api.SessionServer{},
 			})
+			decided(&out[i], c.Decision)
+			decisions = append(decisions, c.Decision)
 		}
 		out[i].Connections++
 		for _, seen := range c.Servers {
-			out[i].Servers = append(out[i].Servers, serverOf(f, seen))
+			if !slices.ContainsFunc(out[i].Servers, func(s api.SessionServer) bool { return s.Name == seen.Name }) {
+				out[i].Servers = append(out[i].Servers, serverOf(f, seen))
+			}
 		}
 	}
+	for i := range out {
+		out[i].Badge = badge(out[i], decisions[i])
+	}
 	return out
+}
+
+// decided is what the session sees and why.
+func decided(s *api.SessionStatus, d visibility.Decision) {
+	if d.Row >= 0 {
+		s.Rule = &d.Rule
+	}
+	if d.Override.Set {
+		text := d.Override.String()
+		s.Override = &text
+	}
+	s.Visible, s.Hidden, s.Missing = list(d.Visible()), list(d.Hidden()), list(d.Missing)
+}
+
+// badge is the session's in a word or two. It has a mark when a server that the
+// session is allowed cannot serve: it fails, or it is off though the rule names it.
+func badge(s api.SessionStatus, d visibility.Decision) string {
+	dead := slices.ContainsFunc(s.Servers, func(v api.SessionServer) bool {
+		return slices.Contains(s.Visible, v.Name) && fails(v.State)
+	})
+	if !d.Override.Set {
+		dead = dead || slices.ContainsFunc(d.Allow.Servers, func(name string) bool {
+			return !slices.Contains(s.Visible, name) && !slices.Contains(s.Missing, name)
+		})
+	}
+	return d.Badge(dead)
+}
+
+// list is never null in JSON.
+func list(names []string) []string {
+	if names == nil {
+		return []string{}
+	}
+	return names
 }
 
 func rootsOf(rs []roots.Root) []api.RootStatus {
@@ -166,4 +209,14 @@ func serverOf(f facts, c session.Seen) api.SessionServer {
 		st.State, st.Tools = "idle (list kept)", n
 	}
 	return st
+}
+
+// fails reports whether a server in this state cannot serve, and will not by
+// being called.
+func fails(state string) bool {
+	switch state {
+	case "list-failed", "backing-off", "failed":
+		return true
+	}
+	return false
 }

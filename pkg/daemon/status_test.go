@@ -12,6 +12,7 @@ import (
 	"github.com/dezren39/mcpx/pkg/roots"
 	"github.com/dezren39/mcpx/pkg/scope"
 	"github.com/dezren39/mcpx/pkg/session"
+	"github.com/dezren39/mcpx/pkg/visibility"
 )
 
 func TestStatusIsBuiltFromTheFacts(t *testing.T) {
@@ -29,8 +30,9 @@ func TestStatusIsBuiltFromTheFacts(t *testing.T) {
 		return session.Snapshot{
 			Identity: session.Identity{Session: "s1", Host: proc.ID{PID: 7, Start: 1}},
 			HostName: "claude-code", HostVersion: "2", Dir: "/src/app", Origin: roots.Native,
-			Roots: []roots.Root{{URI: "file:///src/app", Origin: roots.Native}},
-			View:  own, Since: at, Servers: []session.Seen{{Name: server, Key: key, Resolved: r}},
+			Roots:    []roots.Root{{URI: "file:///src/app", Origin: roots.Native}},
+			Decision: visibility.None().On(visibility.Disk{}).Decide([]string{"docs", "gopls"}, "/src/app", visibility.Override{}),
+			View:     own, Since: at, Servers: []session.Seen{{Name: server, Key: key, Resolved: r}},
 		}
 	}
 	hidden := conn("secret", "", nil)
@@ -56,7 +58,7 @@ func TestStatusIsBuiltFromTheFacts(t *testing.T) {
 		Sessions: []api.SessionStatus{{
 			ID: "s1", Host: api.HostStatus{Name: "claude-code", Version: "2", PID: 7},
 			Cwd: api.CwdStatus{Path: "/src/app", Origin: "roots"}, Roots: []api.RootStatus{{URI: "file:///src/app", Origin: "roots"}},
-			Connections: 3, Since: at,
+			Connections: 3, Since: at, Badge: "all", Visible: []string{"docs", "gopls"}, Hidden: []string{}, Missing: []string{},
 			Servers: []api.SessionServer{
 				{Name: "gopls", State: "connected (8 tools)", Tools: 8},
 				{Name: "docs", State: "idle (list kept)", Tools: 2},

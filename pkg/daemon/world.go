@@ -21,6 +21,9 @@ func newWorld(l *source.Loader) *world { return &world{loader: l} }
 // View is the config of a session in dir.
 func (w *world) View(dir string) *config.Config { return w.loader.View(dir) }
 
+// Rules are those on visibility that are in force.
+func (w *world) Rules() *source.Rules { return w.loader.Rules() }
+
 // Locate is the repository around dir. The ceilings are the caller's, never the
 // daemon's own (design D3).
 func (w *world) Locate(ctx context.Context, dir, ceilings string) scope.Git {

@@ -30,7 +30,7 @@ func (f fleet) check() config.Problems {
 	if data, ok := f.in.Files[RulesName]; ok {
 		rules, faults := visibility.Parse(f.path(RulesName), data)
 		problems = append(problems, faults...)
-		problems = append(problems, rules.Unknown(f.shared.Names())...)
+		problems = append(problems, rules.Unknown(func(int) []string { return f.shared.Names() })...)
 	}
 	if len(f.machines) == 0 {
 		problems = append(problems, f.servers(f.shared)...)

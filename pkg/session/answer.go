@@ -25,6 +25,11 @@ type notAllowed struct{ verdict }
 
 func (e *notAllowed) Error() string { return e.reason }
 
+// trouble is what a refusal says beside its message.
+func (v verdict) trouble(server string) upstream.Trouble {
+	return upstream.Trouble{Server: server, Reason: v.reason, Hint: v.hint, Rule: v.rule}
+}
+
 // allowed is the decision that lists show, asked again for every request
 // (design D9); and whether the session is anywhere at all.
 func (l *lane) allowed(m *message, s *spot) error {
@@ -49,7 +54,13 @@ func (l *lane) failed(env *wire.Envelope, err error) {
 		if !no.known() {
 			c.stranger(no.verdict)
 		}
-		c.refuse(id, wire.CodeInvalidParams, no.reason, upstream.Trouble{Server: l.name, Reason: no.reason, Hint: no.hint})
+		msg := no.reason
+		if no.hidden() { // to the host there is no such name
+			if code, unknown, _ := nobody(env, string(method(env))); code == wire.CodeInvalidParams {
+				msg = unknown
+			}
+		}
+		c.refuse(id, wire.CodeInvalidParams, msg, no.trouble(l.name))
 		return
 	}
 	if list, ok := lists[string(method(env))]; ok { // the host has none now: it is told when there is one

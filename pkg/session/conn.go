@@ -26,6 +26,7 @@ type Conn struct {
 	o      Options
 	who    Identity
 	alone  bool         // it has no session that servers could belong to
+	shared *shared      // with the session's other connections
 	calls  atomic.Int64 // ids minted for calls, of one that is alone
 	given  roots.Facts  // what the hello says of where the host is
 	look   looks        // belongs to whoever places requests
@@ -91,7 +92,7 @@ func New(out Writer, o Options) *Conn {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	c := &Conn{
-		o: o, who: who, alone: alone, given: given(o.Hello), out: out,
+		shared: &shared{}, o: o, who: who, alone: alone, given: given(o.Hello), out: out,
 		life: life, end: end,
 		initialized: make(chan struct{}),
 		drain:       make(chan struct{}),

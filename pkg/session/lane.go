@@ -46,6 +46,13 @@ func (c *Conn) used() []*lane {
 	return all
 }
 
+// hidden reports whether the session sees the server no longer.
+func (l *lane) hidden() bool {
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	return l.spot != nil && l.spot.verdict.hidden()
+}
+
 // note keeps the last thing that went wrong for status.
 func (l *lane) note(err error) {
 	l.c.mu.Lock()

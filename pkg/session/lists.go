@@ -131,11 +131,17 @@ func ended(m *mux.Mux) bool {
 }
 
 // announce sends list_changed for the lists that the host was given and that
-// are stale, once for each time it was given one.
+// are stale.
 func (l *lane) announce(stale func(family string, given listing) bool) {
+	for _, family := range l.outdated(stale) {
+		l.c.changed(family)
+	}
+}
+
+// outdated are the families of those lists, once for each time it was given one.
+func (l *lane) outdated(stale func(family string, given listing) bool) (families []string) {
 	c := l.c
 	c.mu.Lock()
-	var families []string
 	for family, given := range l.shown {
 		if stale(family, given) {
 			families = append(families, family)
@@ -144,9 +150,7 @@ func (l *lane) announce(stale func(family string, given listing) bool) {
 	}
 	c.mu.Unlock()
 	slices.Sort(families)
-	for _, family := range families {
-		c.changed(family)
-	}
+	return families
 }
 
 // changed tells the host that a list is out of date.

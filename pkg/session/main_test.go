@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -18,7 +19,9 @@ import (
 	"github.com/dezren39/mcpx/pkg/config"
 	"github.com/dezren39/mcpx/pkg/proc"
 	"github.com/dezren39/mcpx/pkg/scope"
+	"github.com/dezren39/mcpx/pkg/source"
 	"github.com/dezren39/mcpx/pkg/stdio"
+	"github.com/dezren39/mcpx/pkg/visibility"
 )
 
 // What a host says to open a connection: it has no roots, has some, or has some
@@ -39,6 +42,7 @@ type stage struct {
 	servers *fakeServers
 	keep    func([]byte) error
 	resume  []byte
+	log     *slog.Logger
 
 	conn  *Conn
 	in    *io.PipeWriter
@@ -73,7 +77,7 @@ func (s *stage) open() {
 		Hello: s.hello, Chain: s.chain, Home: "/home/u", Epoch: "e", Version: "1",
 		CallID: func() string { calls++; return fmt.Sprint(calls) },
 		Keep:   s.keep, Resume: s.resume,
-		Say: s.host.hear, Servers: s.servers, World: s.world,
+		Say: s.host.hear, Servers: s.servers, World: s.world, Log: s.log,
 	})
 	var in *io.PipeReader
 	in, s.in = io.Pipe()
@@ -236,12 +240,14 @@ type fakeWorld struct {
 	git    map[string]scope.Git
 	stands map[int]string
 	gone   map[string]bool
+	rules  *source.Rules
 }
 
 func newWorld() *fakeWorld {
 	return &fakeWorld{
 		views: map[string]*config.Config{"": view(server(scope.Cwd))},
 		git:   map[string]scope.Git{}, stands: map[int]string{7: "/desk"}, gone: map[string]bool{},
+		rules: ruling(nil, `{}`),
 	}
 }
 
@@ -270,6 +276,27 @@ func (w *fakeWorld) View(dir string) *config.Config {
 		return v
 	}
 	return w.views[""]
+}
+
+// ruling are these rules, on a machine where paths are as they are written.
+func ruling(t *testing.T, document string) *source.Rules {
+	r, problems := visibility.Parse("rules.json", []byte(document))
+	if problems != nil {
+		t.Fatal(problems)
+	}
+	return &source.Rules{Document: r, Table: r.On(visibility.Disk{Home: "/home/u"}), Live: true}
+}
+
+func (w *fakeWorld) Rules() *source.Rules {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.rules
+}
+
+func (w *fakeWorld) rule(r *source.Rules) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.rules = r
 }
 
 func (w *fakeWorld) configure(dir string, v *config.Config) {

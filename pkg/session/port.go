@@ -111,8 +111,12 @@ func (p *port) Response(method string, line []byte) {
 	p.lane.c.reply(p.sealed(method, line))
 }
 
-// Notification delivers what a server says of itself (mux.Peer).
+// Notification delivers what a server says of itself (mux.Peer). Of one that the
+// session sees no longer the host hears how its calls go, and nothing else.
 func (p *port) Notification(method string, line []byte) {
+	if method != "notifications/progress" && p.lane.hidden() {
+		return
+	}
 	p.lane.c.tellHost(method, p.sealed(method, line))
 }
 

@@ -36,9 +36,14 @@ type known struct {
 
 // visible are the servers of a session that stands in st, in order of their
 // names.
-func (c *Conn) visible(st *stand) (names []string) {
+func (c *Conn) visible(st *stand) []string {
+	return st.those(func(v verdict) bool { return v.server != nil })
+}
+
+// those are the servers of which a verdict says something.
+func (st *stand) those(fits func(verdict) bool) (names []string) {
 	for _, name := range st.view.Names {
-		if judge(st.view, name).server != nil {
+		if fits(st.judge(name)) {
 			names = append(names, name)
 		}
 	}
@@ -52,7 +57,7 @@ func (c *Conn) welcome() []byte {
 	st, protocol := c.guess(), c.facts().protocol
 	hellos := []roof.Hello{{Result: superset("mcpx", c.o.Version, protocol)}} // others may come
 	for _, name := range c.visible(st) {
-		if cat, kept := c.o.Servers.Catalogue(judge(st.view, name).server); kept {
+		if cat, kept := c.o.Servers.Catalogue(st.judge(name).server); kept {
 			hellos = append(hellos, roof.Hello{Server: name, Result: cat.Handshake})
 		}
 	}
@@ -71,7 +76,7 @@ func (c *Conn) underRoof(m *message, name string) {
 		return
 	}
 	if c.ready() && c.unmet() == nil {
-		if st := c.asKnown(&m.Envelope); st != nil && c.aim(st, m, name) {
+		if st := c.asKnown(&m.Envelope); st != nil && c.aim(st, c.visible(st), m, name) {
 			c.lane(m.server).forward(m)
 			return
 		}
@@ -124,12 +129,17 @@ func (c *Conn) seek(m *message, name string) {
 		c.forgotten(it.id)
 	case err != nil:
 		c.refuse(m.Bytes(m.ID), wire.CodeInternal, err.Error(), upstream.Trouble{Reason: err.Error()})
-	case c.aim(st, m, name), c.refreshed(st, name) && c.aim(st, m, name):
+	case c.aim(st, c.visible(st), m, name), c.refreshed(st, name) && c.aim(st, c.visible(st), m, name):
 		c.lane(m.server).forward(m)
 		return
 	default:
 		code, msg, hint := nobody(&m.Envelope, name)
-		c.refuse(m.Bytes(m.ID), code, msg, upstream.Trouble{Reason: msg, Hint: hint})
+		t := upstream.Trouble{Reason: msg, Hint: hint}
+		if c.conceals(st, m, name) {
+			t = st.judge(m.server).trouble(m.server)
+			code = wire.CodeInvalidParams
+		}
+		c.refuse(m.Bytes(m.ID), code, msg, t)
 	}
 	c.done(m.mark)
 }
@@ -181,10 +191,9 @@ func nobody(env *wire.Envelope, name string) (code int, msg, hint string) {
 	return wire.CodeMethodNotFound, "Method not found", "many servers are under one roof here: which one is meant is not told"
 }
 
-// aim writes into m which server it is for, and that server's own names; false
-// when it is for none.
-func (c *Conn) aim(st *stand, m *message, name string) bool {
-	servers := c.visible(st)
+// aim writes into m which of the servers it is for, and that server's own names;
+// false when it is for none.
+func (c *Conn) aim(st *stand, servers []string, m *message, name string) bool {
 	edit := func(at wire.Span, t roof.Target) {
 		m.server, m.item = t.Server, t.Item
 		m.edits = append(m.edits[:0], wire.Edit{At: at, With: wire.AppendString(nil, t.Item)})
@@ -257,8 +266,8 @@ func (c *Conn) find(st *stand, servers []string, k roof.Kind, name string) (roof
 func (c *Conn) table(st *stand, servers []string, k roof.Kind) *roof.List {
 	now := &known{}
 	for _, name := range servers {
-		v := judge(st.view, name)
-		cat, _ := c.o.Servers.Catalogue(v.server)
+		v := st.judge(name)
+		cat, _ := c.o.Servers.Catalogue(st.view.Servers[name])
 		now.of, now.as = append(now.of, cat), append(now.as, v.offer("tools"))
 	}
 	c.roof.mu.Lock()
@@ -270,7 +279,7 @@ func (c *Conn) table(st *stand, servers []string, k roof.Kind) *roof.List {
 	for i, name := range servers {
 		pages[i].Server = name
 		if now.of[i] != nil {
-			pages[i].Result = listOf(now.of[i], k, judge(st.view, name).server)
+			pages[i].Result = listOf(now.of[i], k, st.view.Servers[name])
 		}
 	}
 	now.list = roof.Merge(k, pages)
@@ -342,21 +351,27 @@ func (c *Conn) pages(st *stand, servers []string, k roof.Kind) (pages []roof.Pag
 func fingerprint(st *stand, servers []string) string {
 	var b strings.Builder
 	for _, name := range servers {
-		v := judge(st.view, name)
+		v := st.judge(name)
 		fmt.Fprintf(&b, "%q %q\n", name, fmt.Sprint(v.offer("tools")))
 	}
 	return b.String()
 }
 
-// review tells the host of lists that other servers make up now.
+// review looks again where the session stands and tells the host of lists that
+// other servers make up now.
 func (c *Conn) review() {
 	st, err := c.settled(nil)
 	if err != nil {
 		return // the next request tells
 	}
+	var stale []string
+	for _, l := range c.used() {
+		if s, err := l.place(c.life, st); err == nil {
+			stale = append(stale, l.settle(s)...)
+		}
+	}
 	now := fingerprint(st, c.visible(st))
 	c.roof.mu.Lock()
-	var stale []string
 	for family, then := range c.roof.shown {
 		if then != now {
 			stale = append(stale, family)
@@ -365,7 +380,7 @@ func (c *Conn) review() {
 	}
 	c.roof.mu.Unlock()
 	slices.Sort(stale)
-	for _, family := range stale {
+	for _, family := range slices.Compact(stale) {
 		c.changed(family)
 	}
 }

@@ -147,6 +147,7 @@ type fakeServer struct {
 	mu   sync.Mutex // guards what follows
 	got  []string
 	held []string // ids
+	own  string   // what it says unasked
 }
 
 func (s *fakeServer) Handshake() upstream.Handshake {
@@ -184,7 +185,7 @@ func (s *fakeServer) answer(line string) string {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if env.Kind == wire.Result { // from let
+	if env.Kind == wire.Result || line == s.own { // from let, from says
 		return line
 	}
 	s.got = append(s.got, line)
@@ -209,6 +210,14 @@ func (s *fakeServer) let() {
 		s.in <- fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"by":%q}}`, id, s.key)
 	}
 	s.held = nil
+}
+
+// says has it send a line of its own.
+func (s *fakeServer) says(line string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.own = line
+	s.in <- line
 }
 
 // methods are those of what it got, in order.

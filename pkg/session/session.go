@@ -16,6 +16,7 @@ import (
 	"github.com/dezren39/mcpx/pkg/proc"
 	"github.com/dezren39/mcpx/pkg/registry"
 	"github.com/dezren39/mcpx/pkg/scope"
+	"github.com/dezren39/mcpx/pkg/source"
 )
 
 // Servers is the registry as a session asks it.
@@ -34,6 +35,8 @@ type Servers interface {
 type World interface {
 	// View is the config of a session that stands in dir.
 	View(dir string) *config.Config
+	// Rules are those on visibility that are in force.
+	Rules() *source.Rules
 	// Locate is the repository around dir, looked for no higher than below one of
 	// the ceilings (GIT_CEILING_DIRECTORIES as the host has it).
 	Locate(ctx context.Context, dir, ceilings string) scope.Git

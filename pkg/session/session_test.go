@@ -13,6 +13,7 @@ import (
 	"github.com/dezren39/mcpx/pkg/proc"
 	"github.com/dezren39/mcpx/pkg/scope"
 	"github.com/dezren39/mcpx/pkg/stdio"
+	"github.com/dezren39/mcpx/pkg/visibility"
 )
 
 func TestIdentify(t *testing.T) { // design D2
@@ -78,11 +79,18 @@ func TestJudge(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, judge(tt.view, "srv"), cmp.AllowUnexported(verdict{})); diff != "" {
+			if diff := cmp.Diff(tt.want, standing(t, tt.view, "{}").judge("srv"), cmp.AllowUnexported(verdict{})); diff != "" {
 				t.Errorf("judge (-want +got):\n%s", diff)
 			}
 		})
 	}
+}
+
+// standing is where a session is that has this view, under these rules.
+func standing(t *testing.T, v *config.Config, rules string) *stand {
+	st := &stand{view: v, dir: "/desk", common: common{rules: ruling(t, rules)}}
+	st.decision = Decide(v, st.rules.Table, st.dir, visibility.Override{})
+	return st
 }
 
 func TestOwnedBy(t *testing.T) {

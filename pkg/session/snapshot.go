@@ -5,6 +5,7 @@ import (
 
 	"github.com/dezren39/mcpx/pkg/config"
 	"github.com/dezren39/mcpx/pkg/roots"
+	"github.com/dezren39/mcpx/pkg/visibility"
 )
 
 // Snapshot is a connection as status shows it.
@@ -17,6 +18,8 @@ type Snapshot struct {
 	Stale       string
 	Roots       []roots.Root
 	View        *config.Config
+	Decision    visibility.Decision
+	Frozen      string // what the rules in force would decide, when the session keeps older ones
 	Since       time.Time
 	Servers     []Seen // the one it is to, or under a roof all that its view names
 }
@@ -26,18 +29,13 @@ type Seen struct {
 	Name     string
 	Key      string           // of the instance its calls go to
 	Resolved *config.Resolved // nil: the server is not for this session
-	State    string           // why not, in one word: disabled, untrusted, invalid, unknown
+	State    string           // why not, in a few words: disabled, untrusted, invalid, unknown, hidden by …
 	Reason   string           // why not, in full; else what last went wrong
 }
 
 // Snapshot is the connection as it is now.
 func (c *Conn) Snapshot() Snapshot {
-	c.mu.Lock()
-	st, host := c.stand, c.host
-	c.mu.Unlock()
-	if st == nil {
-		st = c.guess()
-	}
+	st, host := c.guess(), c.facts()
 	names := []string{c.o.Hello.Server}
 	if c.roof != nil {
 		names = st.view.Names
@@ -48,6 +46,12 @@ func (c *Conn) Snapshot() Snapshot {
 	snap := Snapshot{
 		Identity: c.who, HostName: host.name, HostVersion: host.version, Since: c.openedAt,
 		Dir: st.dir, Origin: st.origin, Stale: st.stale, Roots: st.roots, View: st.view,
+		Decision: st.decision,
+	}
+	if now := c.o.World.Rules(); now != st.rules {
+		if then := Decide(st.view, now.Table, st.dir, st.decision.Override).String(); then != st.decision.String() {
+			snap.Frozen = then
+		}
 	}
 	for _, name := range names {
 		snap.Servers = append(snap.Servers, c.lane(name).seen(st))
@@ -72,13 +76,7 @@ func (l *lane) seen(st *stand) Seen {
 
 // SoftRoots are the session's roots, for the servers it owns (design D5).
 func (c *Conn) SoftRoots() []roots.Root {
-	c.mu.Lock()
-	st := c.stand
-	c.mu.Unlock()
-	if st == nil {
-		st = c.guess()
-	}
-	return st.roots
+	return c.guess().roots
 }
 
 // Exit is the code the shim ends with at the end of the host's input.

@@ -11,6 +11,7 @@ import (
 	"github.com/dezren39/mcpx/pkg/config"
 	"github.com/dezren39/mcpx/pkg/roots"
 	"github.com/dezren39/mcpx/pkg/scope"
+	"github.com/dezren39/mcpx/pkg/visibility"
 )
 
 // stand is where a session stands. It is never changed, only replaced.
@@ -22,6 +23,9 @@ type stand struct {
 	stale  string // why the directory may be out of date; "" when it is not
 	view   *config.Config
 	at     time.Time
+
+	common
+	decision visibility.Decision // of the servers that view has
 
 	look sync.Once
 	repo scope.Git // around dir, once looked for
@@ -66,7 +70,9 @@ func (l *lane) guess() *spot {
 func (l *lane) resolve(ctx context.Context, st *stand) (*spot, error) {
 	s, err := l.place(ctx, st)
 	if err == nil {
-		l.settle(s)
+		for _, family := range l.settle(s) {
+			l.c.changed(family)
+		}
 	}
 	return s, err
 }
@@ -77,10 +83,20 @@ func (c *Conn) take(facts roots.Facts, stale string) *stand {
 	before := c.stand
 	c.mu.Unlock()
 	st := c.stood(before, facts, stale)
+	if st != before && st.rules.Log {
+		c.logDecision(st)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stand = st
 	return st
+}
+
+// logDecision says once what the session sees, and again when that changes.
+func (c *Conn) logDecision(st *stand) {
+	if decision := st.decision.String(); c.shared.news(st.dir + " " + decision) {
+		c.o.Log.Info("decided what the session sees", "session", c.who.Session, "dir", st.dir, "rule", decision)
+	}
 }
 
 // renew is a stand as st that was looked at just now.
@@ -101,13 +117,15 @@ func (c *Conn) renew(st *stand) *stand {
 // stood is where facts say that the session stands: the old place while all of
 // it still holds.
 func (c *Conn) stood(old *stand, facts roots.Facts, stale string) *stand {
-	if old != nil && same(facts, old.facts) && stale == old.stale && c.o.World.View(old.dir) == old.view {
+	common := c.shared.now(c.o.World.Rules())
+	if old != nil && common == old.common && same(facts, old.facts) && stale == old.stale && c.o.World.View(old.dir) == old.view {
 		return old
 	}
-	st := &stand{facts: facts, stale: stale, at: time.Now()}
+	st := &stand{facts: facts, stale: stale, at: time.Now(), common: common}
 	st.roots = roots.Seed(facts, c.o.World.Canon)
 	st.dir, st.origin = roots.Primary(st.roots)
 	st.view = c.o.World.View(st.dir)
+	st.decision = Decide(st.view, common.rules.Table, st.dir, visibility.Override{})
 	return st
 }
 
@@ -133,7 +151,7 @@ func (l *lane) place(ctx context.Context, st *stand) (*spot, error) {
 		}
 		st = c.renew(st)
 	}
-	s := &spot{stand: st, verdict: judge(st.view, l.name), cc: c.callContext()}
+	s := &spot{stand: st, verdict: st.judge(l.name), cc: c.callContext()}
 	s.cc.Cwd = st.dir
 	if s.verdict.server == nil {
 		return s, nil
@@ -186,16 +204,17 @@ func (s *spot) missing() error {
 	return nil
 }
 
-// settle makes s where the lane's requests go and tells whom it concerns. A
-// session that left an instance's key is not its guest any more.
-func (l *lane) settle(s *spot) {
+// settle makes s where the lane's requests go. A session that left an instance's
+// key, or sees the server no longer, is not its guest any more. It returns the
+// families whose lists the host was given and that are others now.
+func (l *lane) settle(s *spot) (stale []string) {
 	c := l.c
 	var left *port
 	c.mu.Lock()
 	old := l.spot
 	if old == s {
 		c.mu.Unlock()
-		return
+		return nil
 	}
 	l.spot = s
 	if old != nil && (old.verdict.def != s.verdict.def || old.rs.Key != s.rs.Key) {
@@ -205,9 +224,9 @@ func (l *lane) settle(s *spot) {
 	if left != nil {
 		left.Detach()
 	}
-	l.announce(func(family string, given listing) bool { return given.offer != s.verdict.offer(family) })
+	stale = l.outdated(func(family string, given listing) bool { return given.offer != s.verdict.offer(family) })
 	if old == nil {
-		return
+		return stale
 	}
 	if scope.CallerOwned(s.rs.Key) && !slices.Equal(old.roots, s.roots) {
 		c.o.Servers.RootsChanged(s.rs.Key)
@@ -215,6 +234,7 @@ func (l *lane) settle(s *spot) {
 	if old.dir != s.dir {
 		c.o.Log.Info("moved session", "session", c.who.Session, "server", l.name, "dir", s.dir, "dir_source", string(s.origin))
 	}
+	return stale
 }
 
 // perCall reports whether each call has a process of its own.

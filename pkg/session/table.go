@@ -14,20 +14,30 @@ type Table struct {
 	over  func(keys []string, grace time.Duration)
 	back  func(keys []string)
 
-	mu    sync.Mutex // guards what follows
-	conns map[*Conn]struct{}
+	mu       sync.Mutex // guards what follows
+	conns    map[*Conn]struct{}
+	sessions map[string]*joined // by identity
+}
+
+// joined is a session, which outlives its last connection by the grace: a host
+// that starts one again goes on where it was.
+type joined struct {
+	shared *shared
+	open   int       // connections
+	left   time.Time // when the last of them was gone
 }
 
 // NewTable makes an empty table. over is called, without locks, with the
 // caller-owned keys (design D17) that nobody open owns any more, and back with
 // those that somebody owns again.
 func NewTable(grace time.Duration, over func(keys []string, grace time.Duration), back func(keys []string)) *Table {
-	return &Table{grace: grace, over: over, back: back, conns: map[*Conn]struct{}{}}
+	return &Table{grace: grace, over: over, back: back, conns: map[*Conn]struct{}{}, sessions: map[string]*joined{}}
 }
 
-// Add counts a connection in.
+// Add counts a connection in, before anybody else has it.
 func (t *Table) Add(c *Conn) {
 	t.mu.Lock()
+	t.join(c, time.Now())
 	t.conns[c] = struct{}{}
 	t.mu.Unlock()
 	t.back(ownedBy(c))
@@ -36,7 +46,12 @@ func (t *Table) Add(c *Conn) {
 // Remove counts a connection out and ends what only it owned.
 func (t *Table) Remove(c *Conn) {
 	t.mu.Lock()
-	delete(t.conns, c)
+	if _, in := t.conns[c]; in {
+		delete(t.conns, c)
+		s := t.sessions[c.who.Session]
+		s.open--
+		s.left = time.Now()
+	}
 	t.mu.Unlock()
 	left := slices.DeleteFunc(ownedBy(c), func(key string) bool { return t.Owner(key) != nil })
 	if len(left) == 0 {
@@ -47,6 +62,22 @@ func (t *Table) Remove(c *Conn) {
 	if again := slices.DeleteFunc(left, func(key string) bool { return t.Owner(key) == nil }); len(again) > 0 {
 		t.back(again)
 	}
+}
+
+// join makes c share what its session's other connections do. Needs t.mu.
+func (t *Table) join(c *Conn, now time.Time) {
+	for id, s := range t.sessions {
+		if s.open == 0 && now.Sub(s.left) > t.grace {
+			delete(t.sessions, id)
+		}
+	}
+	s := t.sessions[c.who.Session]
+	if s == nil {
+		s = &joined{shared: c.shared}
+		t.sessions[c.who.Session] = s
+	}
+	c.shared = s.shared
+	s.open++
 }
 
 // ownedBy are the keys that live as long as one of their owners is open: a

@@ -67,6 +67,9 @@ func (l *Loader) readOwn(good map[string]*config.File) *ownFiles {
 	if own.trust, err = l.loadTrust(); err != nil {
 		own.extra = append(own.extra, *trustProblem(err))
 	}
+	own.rules = l.readRules(own)
+	print.add(own.rules.made)
+	own.extra = append(own.extra, own.rules.Problems...)
 	own.problems = append(own.problems, own.extra...)
 	own.print = print.b.String()
 	return own

@@ -59,6 +59,7 @@ func (l *Loader) now() string {
 		data, problem := readFile(c)
 		print.file(c.path, data, problem)
 	}
+	print.add(own.rules.now())
 	f := &fingerprint{}
 	f.add(print.b.String())
 	for dir := range sorted(l.places(gen)) {
@@ -93,7 +94,10 @@ func (l *Loader) followed() []string {
 	for _, c := range l.ownCandidates() {
 		files = append(files, c.path)
 	}
-	for dir, p := range l.places(l.generation()) {
+	gen := l.generation()
+	rules := l.ownFiles(gen).rules
+	files = append(append(files, rules.Path), rules.dirs()...)
+	for dir, p := range l.places(gen) {
 		for _, d := range l.projectDirs(dir) {
 			files = append(files, filepath.Join(d, projectName))
 		}

@@ -190,6 +190,7 @@ type ownFiles struct {
 	files    []*config.File  // in force, nearest first
 	real     map[string]bool // their canonical paths
 	trust    *trusted
+	rules    *Rules
 	print    string          // of the bytes that were read
 	extra    config.Problems // those that files do not carry themselves
 	problems config.Problems // all of them

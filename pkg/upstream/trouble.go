@@ -8,6 +8,7 @@ type Trouble struct {
 	Reason string
 	Server string
 	Hint   string
+	Rule   string   // by which a session does not see the server
 	Exit   string   // how the process ended, when that is the reason
 	Stderr []string // its last lines; the last 20 of them travel
 }
@@ -19,7 +20,7 @@ const dataLines = 20
 func (t Trouble) Data() []byte {
 	b := wire.AppendString([]byte(`{"mcpx":{"reason":`), t.Reason)
 	for _, m := range [...]struct{ name, value string }{
-		{"server", t.Server}, {"hint", t.Hint}, {"exit", t.Exit},
+		{"server", t.Server}, {"rule", t.Rule}, {"hint", t.Hint}, {"exit", t.Exit},
 	} {
 		if m.value != "" {
 			b = wire.AppendString(append(append(append(b, ",\""...), m.name...), "\":"...), m.value)

@@ -75,6 +75,17 @@ func (d Decision) Why() string {
 	return "default"
 }
 
+// HiddenBy is what a server is that the session does not see, in words.
+func (d Decision) HiddenBy() string {
+	switch {
+	case d.Override.Set:
+		return "hidden by switch"
+	case d.Row >= 0:
+		return "hidden by rule " + d.Rule
+	}
+	return "hidden by rule default"
+}
+
 // String is the decision on one line, for the log.
 func (d Decision) String() string {
 	line := d.Why() + ": sees " + Allow{Servers: d.Visible()}.String()
@@ -88,9 +99,9 @@ func (d Decision) String() string {
 }
 
 // Badge is the decision in a word or two, for a status line: "all", "none",
-// "gopls", "gopls +1"; behind it * when a switch is set and ! when the rule names
-// a server that there is not.
-func (d Decision) Badge() string {
+// "gopls", "gopls +1"; behind it * when a switch is set, and ! when the rule names
+// a server that there is not, else • when one that is allowed is dead.
+func (d Decision) Badge(dead bool) string {
 	seen := d.Visible()
 	badge := ""
 	switch {
@@ -106,8 +117,11 @@ func (d Decision) Badge() string {
 	if d.Override.Set {
 		badge += "*"
 	}
-	if len(d.Missing) > 0 {
+	switch {
+	case len(d.Missing) > 0:
 		badge += "!"
+	case dead:
+		badge += "•"
 	}
 	return badge
 }

@@ -40,7 +40,7 @@ func TestDecide(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			d := table.Decide(servers, tt.dir, tt.o)
-			if diff := cmp.Diff([]string{tt.visible, tt.why, tt.badge}, []string{strings.Join(d.Visible(), " "), d.Why(), d.Badge()}); diff != "" {
+			if diff := cmp.Diff([]string{tt.visible, tt.why, tt.badge}, []string{strings.Join(d.Visible(), " "), d.Why(), d.Badge(false)}); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(tt.missing, d.Missing); diff != "" {
@@ -56,6 +56,9 @@ func TestDecide(t *testing.T) {
 				t.Errorf("%d servers are seen or hidden, of %d", n, len(servers))
 			}
 		})
+	}
+	if got := table.Decide(servers, "/ws", Override{}).Badge(true) + table.Decide(servers, "/ws/p", Override{}).Badge(true); got != "atlassian +1•atlassian!" {
+		t.Errorf("with a dead server: %s", got)
 	}
 	if d := table.Decide(nil, "/x", Override{Set: true, All: true}); d.Visible() != nil || d.Allows("gopls") {
 		t.Errorf("without servers: sees %v", d.Visible())
@@ -78,7 +81,7 @@ func TestPreview(t *testing.T) {
 	r := parse(t, `{"default":["gopls"],"rules":[{"path":"~/b","servers":[]},{"path":"/a","servers":"*"},{"path":"~/b/","servers":["foo"]}]}`)
 	lines := func(ds []Decision) (out []string) {
 		for _, d := range ds {
-			out = append(out, d.Dir+" "+d.Badge())
+			out = append(out, d.Dir+" "+d.Badge(false))
 		}
 		return out
 	}

@@ -50,7 +50,7 @@ func (r *reader) document(root hujson.Value) {
 		return
 	}
 	if v, ok := members["default"]; ok {
-		r.rules.Default = r.allow(v, "default")
+		r.rules.Default = r.allow(v, "default", -1)
 	}
 	v, ok := members["rules"]
 	if !ok {
@@ -62,11 +62,12 @@ func (r *reader) document(root hujson.Value) {
 		return
 	}
 	for i, el := range list.Elements {
-		r.row(el, fmt.Sprintf("rules[%d]", i))
+		r.row(el, i)
 	}
 }
 
-func (r *reader) row(v hujson.Value, field string) {
+func (r *reader) row(v hujson.Value, number int) {
+	field := fmt.Sprintf("rules[%d]", number)
 	members, ok := r.members(v, field+".", "path", "servers")
 	if !ok {
 		return
@@ -81,7 +82,7 @@ func (r *reader) row(v hujson.Value, field string) {
 		row.Path = r.path(v, field+".path")
 	}
 	if v, ok := members["servers"]; ok {
-		row.Allow = r.allow(v, field+".servers")
+		row.Allow = r.allow(v, field+".servers", len(r.rules.Rows))
 	}
 	r.rules.Rows = append(r.rules.Rows, row)
 }
@@ -100,7 +101,7 @@ func (r *reader) path(v hujson.Value, field string) string {
 }
 
 // allow reads "*" or a list of names.
-func (r *reader) allow(v hujson.Value, field string) Allow {
+func (r *reader) allow(v hujson.Value, field string, row int) Allow {
 	if text, ok := stringOf(v); ok && text == "*" {
 		return Allow{All: true}
 	}
@@ -121,7 +122,7 @@ func (r *reader) allow(v hujson.Value, field string) Allow {
 			r.report(el, field, "is not a name", `all servers are "*", without a list`)
 		}
 		a.Servers = append(a.Servers, name)
-		r.rules.Named = append(r.rules.Named, Name{name, field, r.place(el.StartOffset)})
+		r.rules.Named = append(r.rules.Named, Name{name, field, r.place(el.StartOffset), row})
 	}
 	return a
 }

@@ -17,16 +17,16 @@ var promises = []struct{ sentence, test, where string }{
 	{"Hides the tools and refuses the calls", "visibility.TestDecide", ""},
 	{"Per-session switches: narrow or widen the session you are in, temporarily, without touching the rules", "visibility.TestChange", ""},
 	{"Honest readout: each server's runtime state, so \"allowed but dead\" is visible", "", "daemon: status joins decision and state"},
-	{"A saved rule reaches running sessions immediately", "", "session: lists change when rules do"},
+	{"A saved rule reaches running sessions immediately", "session.TestAnEditOfTheRulesReachesWhomItConcerns", ""},
 	// Why
 	{"A session opened in D:\\work\\proj-a gets only atlassian", "visibility.TestMatch/a drive", ""},
 	{"Every other folder is left exactly as it was", "visibility.TestMatch/another folder of the drive", ""},
 	// Limits
 	{"Cannot conjure a disabled server: anything in an allow-list must already be enabled", "visibility.TestDecide/a switch shows no server that is off", ""},
 	{"Only subtracts", "visibility.TestDecide/by the longer rule, which names one that is not there", ""},
-	{"Subagents are scoped independently, from their own working directory", "", "session: a connection is decided by its own directory"},
+	{"Subagents are scoped independently, from their own working directory", "session.TestASessionIsJudgedByItsOwnDirectory", ""},
 	// Rules document
-	{"No file = no effect", "visibility.TestNoDocumentShowsEverything", ""},
+	{"No file = no effect", "source.TestRulesAreWhereTheConfigSays", ""},
 	{"default \"*\": unmatched folders inject everything", "visibility.TestMatch/default all", ""},
 	{"default []: unmatched folders inject no MCP server at all", "visibility.TestMatch/default nothing", ""},
 	{"default [\"a\",\"b\"]: unmatched folders inject only those", "visibility.TestMatch/default some", ""},
@@ -43,15 +43,15 @@ var promises = []struct{ sentence, test, where string }{
 	{"Set a baseline on /ws and override it on /ws/proj", "visibility.TestMatch/and the baseline holds beside it", ""},
 	{"Among equal-length duplicates the later row wins", "visibility.TestMatch/of two alike the later wins", ""},
 	{"A session with no cwd falls back to default", "visibility.TestMatch/no directory", ""},
-	{"A rules change applies to running sessions immediately, by saving and by editing the file", "", "session and source: a changed file decides again"},
-	{"applyToRunningSessions false: each session keeps what it began with", "", "session: keeps its table"},
+	{"A rules change applies to running sessions immediately, by saving and by editing the file", "source.TestRulesAreWatched", ""},
+	{"applyToRunningSessions false: each session keeps what it began with", "session.TestASessionMayKeepTheRulesItBeganWith", ""},
 	// Config
-	{"rulesPath: where the document is", "", "source: reads it"},
-	{"enforceGuard: also refuse the call, not just hide the tool (always on)", "", "session: asks the decision at call time"},
-	{"onRulesError open: as if absent; closed: nothing", "visibility.TestNoDocumentShowsEverything", ""},
-	{"logDecisions: one line per session: which rule matched, which servers survived", "visibility.TestDecisionInWords", ""},
+	{"rulesPath: where the document is", "source.TestRulesAreWhereTheConfigSays", ""},
+	{"enforceGuard: also refuse the call, not just hide the tool (always on)", "session.TestAHiddenServerIsAnUnknownName", ""},
+	{"onRulesError open: as if absent; closed: nothing", "source.TestABrokenDocumentIsOpenOrClosedAndRecovers", ""},
+	{"logDecisions: one line per session: which rule matched, which servers survived", "session.TestDecisionsAreLoggedOncePerSession", ""},
 	// How it works
-	{"A server that connected a moment ago and is called immediately is refused too", "", "session: asks the decision at call time"},
+	{"A server that connected a moment ago and is called immediately is refused too", "session.TestAHiddenServerIsAnUnknownName", ""},
 	{"A child's scope is its own, a parent's restriction does not reach it", "", "session: a switch belongs to a session"},
 	// Settings
 	{"Says so when the document does not exist yet", "", "cmd/mcpx: rules list"},

@@ -52,6 +52,7 @@ type Name struct {
 	Server string
 	Field  string // as in config.Problem
 	At     config.Origin
+	Row    int // that it is in; -1: the default
 }
 
 // None are the rules where there is no document: everything is seen.
@@ -62,9 +63,15 @@ func None() Rules { return Rules{Default: Allow{All: true}} }
 func Broken(closed bool) Rules { return Rules{Default: Allow{All: !closed}} }
 
 // Unknown warns of names that no server has: a slip, or a server that is gone.
-func (r Rules) Unknown(servers []string) config.Problems {
+// known are those that a row may name; row -1 is the default.
+func (r Rules) Unknown(known func(row int) []string) config.Problems {
 	var out config.Problems
+	var servers []string
+	at := -2
 	for _, n := range r.Named {
+		if n.Row != at {
+			at, servers = n.Row, known(n.Row)
+		}
 		if slices.Contains(servers, n.Server) {
 			continue
 		}
@@ -92,13 +99,19 @@ type Disk struct {
 	Spell func(dir string) string
 }
 
-// Dir is the directory that a row is for. Either slash separates; ~ and $HOME
-// are the home directory.
-func (d Disk) Dir(written string) string {
-	dir := strings.ReplaceAll(written, `\`, "/")
+// Written is the directory that a row names, links on the way to it and all.
+// Either slash separates; ~ and $HOME are the home directory.
+func (d Disk) Written(path string) string {
+	dir := strings.ReplaceAll(path, `\`, "/")
 	if rest, ok := underHome(dir); ok {
 		dir = d.Home + rest
 	}
+	return dir
+}
+
+// Dir is the directory that a row is for.
+func (d Disk) Dir(written string) string {
+	dir := d.Written(written)
 	if d.Spell != nil {
 		dir = d.Spell(dir)
 	}
