@@ -260,7 +260,7 @@ func TestAuth(t *testing.T) { // report N1, threats T28 to T30
 	if e := refused(t, hosts[0], "header"); !strings.Contains(e.Message, "needs sign-in") {
 		t.Errorf("after the logout: %s", e.Message)
 	}
-	if out := r.Mcpx("auth", "logout", "--all"); out != "nobody was signed in at web\n" {
+	if out := r.Mcpx("auth", "logout", "--all"); out != "nobody was signed in\n" {
 		t.Errorf("logout --all: %s", out)
 	}
 

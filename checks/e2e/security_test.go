@@ -151,7 +151,7 @@ func TestControlIsNotOnTheAttachSocket(t *testing.T) { // design D11, threat T10
 	r := rig.New(t, mcpx, config(map[string]string{"one": fmt.Sprintf(`"args": ["-log", %q]`, log)}))
 	open(r, r.Home, "one")
 	routes := []string{"GET /v1/status", "GET /v1/config", "GET /v1/logs", "POST /v1/trust", "POST /v1/untrust", "POST /v1/reload", "POST /v1/restart", "POST /v1/stop",
-		"GET /v1/auth", "GET /v1/auth/one", "POST /v1/auth/one/login", "POST /v1/auth/one/logout"}
+		"GET /v1/auth", "GET /v1/auth/one", "POST /v1/auth/one/login", "POST /v1/auth/one/logout", "POST /v1/auth/logout"}
 	for _, route := range routes {
 		method, path, _ := strings.Cut(route, " ")
 		if code, _ := r.Post("attach", method, path, "{}"); code != http.StatusNotFound {

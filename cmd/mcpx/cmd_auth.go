@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"net/netip"
 	"net/url"
 	"os"
@@ -120,26 +119,16 @@ func openBrowser(address string) error {
 
 func (p *program) logout(ctx context.Context, c *cli.Command, server, dir string) error {
 	return p.withDaemon(c, func(client *api.Client) error {
-		servers := []string{server}
+		done, err := (*api.Done)(nil), error(nil)
 		if server == "" {
-			all, err := client.Auth(ctx, dir)
-			if err != nil {
-				return err
-			}
-			servers = nil
-			for _, s := range all {
-				servers = append(servers, s.Server)
-			}
+			done, err = client.LogoutAll(ctx)
+		} else {
+			done, err = client.Logout(ctx, server, dir)
 		}
-		var failed error
-		for _, s := range servers {
-			done, err := client.Logout(ctx, s, dir)
-			if err == nil {
-				err = p.done(done)
-			}
-			failed = errors.Join(failed, err)
+		if err != nil {
+			return err
 		}
-		return failed
+		return p.done(done)
 	})
 }
 

@@ -35,6 +35,11 @@ func (c *Client) Logout(ctx context.Context, server, dir string) (*Done, error) 
 	return ask[Done](ctx, c, "POST", "/v1/auth/"+url.PathEscape(server)+"/logout", AuthRequest{Dir: dir})
 }
 
+// LogoutAll is POST /v1/auth/logout.
+func (c *Client) LogoutAll(ctx context.Context) (*Done, error) {
+	return ask[Done](ctx, c, "POST", "/v1/auth/logout", struct{}{})
+}
+
 // AuthWait is GET /v1/auth/{server}?wait=1: how things stand once the sign-in in
 // progress is over. One that came to nothing is a *Refusal.
 func (c *Client) AuthWait(ctx context.Context, server, dir string) (*AuthStatus, error) {

@@ -187,23 +187,56 @@ func (k *Keeper) Logout(ctx context.Context, t Target) (bool, error) {
 	if g == nil {
 		return false, nil
 	}
-	if err := k.keep(p, nil); err != nil {
-		return true, err
-	}
+	err := k.forget(ctx, p, g)
 	k.log.Info("signed out", "server", t.Server)
 	k.changed(t.Server)
+	if err != nil {
+		err = &Problem{Server: t.Server, Msg: err.Error()}
+	}
+	return true, err
+}
+
+// LogoutAll ends every sign-in that is kept, also those at servers that no config
+// names any more, and says how many there were. changed are the servers to tell.
+func (k *Keeper) LogoutAll(ctx context.Context, changed []string) (int, error) {
+	k.mu.Lock()
+	kept := map[place]*grant{}
+	for p, e := range k.grants {
+		if e.grant != nil {
+			kept[p] = e.grant
+		}
+	}
+	k.mu.Unlock()
+	var failed error
+	for p, g := range kept {
+		if err := k.forget(ctx, p, g); err != nil {
+			failed = errors.Join(failed, fmt.Errorf("%s: %w", p.At, err))
+		}
+	}
+	k.log.Info("signed out everywhere")
+	for _, server := range changed {
+		k.changed(server)
+	}
+	return len(kept), failed
+}
+
+// forget drops a grant and tells its issuer.
+func (k *Keeper) forget(ctx context.Context, p place, g *grant) error {
+	if err := k.keep(p, nil); err != nil {
+		return err
+	}
 	if g.RevocationEndpoint == "" {
-		return true, nil
+		return nil
 	}
 	for _, revoked := range []struct{ token, hint string }{{g.Refresh, "refresh_token"}, {g.Access, "access_token"}} {
 		if revoked.token == "" {
 			continue
 		}
 		if err := g.revoke(ctx, k.o.Net, revoked.token, revoked.hint); err != nil {
-			return true, &Problem{Server: t.Server, Msg: "its issuer was not told that the token is of no more use: " + err.Error()}
+			return errors.New("its issuer was not told that the token is of no more use: " + err.Error())
 		}
 	}
-	return true, nil
+	return nil
 }
 
 // revoke tells the issuer that a token is of no more use (RFC 7009).

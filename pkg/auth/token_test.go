@@ -200,6 +200,26 @@ func TestLogout(t *testing.T) { // threat T39
 	}
 }
 
+func TestLogoutEverywhere(t *testing.T) {
+	w, other := newWorld(t), newWorld(t)
+	k := newKeeper(t, t.TempDir(), Net{})
+	k.signIn(t, w.target())
+	k.signIn(t, other.target())
+	other.on("/revoke", func(rw http.ResponseWriter, _ *http.Request) {
+		http.Error(rw, canaryWords, http.StatusInternalServerError)
+	})
+	n, err := k.LogoutAll(t.Context(), []string{"a", "b"})
+	if n != 2 || err == nil || !strings.Contains(err.Error(), other.URL+"/mcp: its issuer was not told") || strings.Contains(err.Error(), "canary") {
+		t.Errorf("got %d, %v", n, err)
+	}
+	if w.times("/revoke") != 2 || k.token(t, w.target())+k.token(t, other.target()) != "" {
+		t.Error("somebody is still signed in")
+	}
+	if files, _ := filepath.Glob(filepath.Join(k.dir, "grant-*")); len(files) > 0 {
+		t.Errorf("kept %q", files)
+	}
+}
+
 func TestWhatIsKeptIsNotBelieved(t *testing.T) {
 	dir, w := t.TempDir(), newWorld(t)
 	k := newKeeper(t, dir, Net{})

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"time"
@@ -79,6 +80,25 @@ func (d *Daemon) postLogout(w http.ResponseWriter, r *http.Request) {
 		}
 		return done, nil
 	})
+}
+
+// postLogoutAll ends every sign-in there is.
+func (d *Daemon) postLogoutAll(w http.ResponseWriter, r *http.Request) {
+	if err := nothing(r); err != nil {
+		api.WriteError(w, http.StatusBadRequest, *err)
+		return
+	}
+	done := api.Done{Message: "nobody was signed in"}
+	if d.auth != nil {
+		n, err := d.auth.LogoutAll(r.Context(), d.loader.View("").Names)
+		if n > 0 {
+			done = api.Done{Count: n, Message: fmt.Sprintf("signed out, %d in all", n)}
+		}
+		if err != nil {
+			done.Problems = []api.Problem{{Message: err.Error(), Warning: true}}
+		}
+	}
+	api.WriteJSON(w, http.StatusOK, done)
 }
 
 // authorise answers a change of one server's sign-in.

@@ -38,6 +38,7 @@ func (d *Daemon) routes() map[string]http.HandlerFunc {
 
 		"GET /v1/auth":                  d.getAuth,
 		"GET /v1/auth/{server}":         d.getAuthOf,
+		"POST /v1/auth/logout":          d.postLogoutAll,
 		"POST /v1/auth/{server}/login":  d.postLogin,
 		"POST /v1/auth/{server}/logout": d.postLogout,
 	}

@@ -130,7 +130,7 @@ func (c *Conn) Serve(handle func(*wire.Envelope)) error {
 	return c.Failure()
 }
 
-// deliver hands on what a line of the server's holds.
+// deliver hands on what a line holds, with or without its end.
 func (c *Conn) deliver(line []byte) {
 	select {
 	case <-c.serving:
@@ -140,7 +140,7 @@ func (c *Conn) deliver(line []byte) {
 	c.taking.Lock()
 	defer c.taking.Unlock()
 	if c.handle != nil && c.life.Err() == nil {
-		c.desk.Line(line, c.take)
+		c.desk.Line(bytes.TrimSuffix(line, []byte("\n")), c.take)
 	}
 }
 

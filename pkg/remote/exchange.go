@@ -52,7 +52,7 @@ func (c *Conn) exchange(ctx context.Context, p *post) *trouble {
 		if scope, ok := missingScope(resp.Header); ok && resp.StatusCode == http.StatusForbidden && c.keys.tokens != nil {
 			c.keys.tokens.Missing(scope)
 		}
-		return refusal(c.plan.Server, c.target.origin, resp)
+		return c.refusal(resp)
 	}
 }
 
@@ -92,6 +92,10 @@ func (c *Conn) network(ctx context.Context, err error) *trouble {
 	t := network(c.target.origin, err)
 	t.msg = c.keys.mask(t.msg)
 	return t
+}
+
+func (c *Conn) refusal(resp *http.Response) *trouble {
+	return refusal(c.plan.Server, c.target.origin, c.keys.tokens != nil, resp)
 }
 
 // unauthorized explains a 401 for which there is no remedy here.

@@ -61,7 +61,7 @@ func TestFaults(t *testing.T) {
 		{"a scope that is missing", func(w http.ResponseWriter, _ *request) {
 			w.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="files:write", error_description="canary"`)
 			w.WriteHeader(403)
-		}, `ORIGIN: the sign-in does not cover this: it needs the scope "files:write"`, ""},
+		}, `ORIGIN: the credentials do not cover this: it needs the scope "files:write"`, ""},
 		{"a body that is cut", func(w http.ResponseWriter, _ *request) {
 			w.Header().Set("Content-Type", js)
 			w.Header().Set("Content-Length", "1000")

@@ -23,6 +23,7 @@ import (
 type request struct {
 	http.Header
 	From   string
+	Gone   <-chan struct{} // closed when the client has hung up
 	Verb   string
 	URL    string
 	Body   string
@@ -62,7 +63,7 @@ func newWeb(t *testing.T, e upstream.Era) *web {
 
 func (s *web) serve(w http.ResponseWriter, hr *http.Request) {
 	body, _ := io.ReadAll(hr.Body)
-	r := &request{Header: hr.Header, From: hr.RemoteAddr, Verb: hr.Method, URL: hr.URL.String(), Body: string(body)}
+	r := &request{Header: hr.Header, From: hr.RemoteAddr, Gone: hr.Context().Done(), Verb: hr.Method, URL: hr.URL.String(), Body: string(body)}
 	var m struct {
 		ID     json.RawMessage
 		Method string
@@ -206,6 +207,9 @@ func dial(t *testing.T, p spawn.Plan, o Options) *client {
 
 func (k *client) take(env *wire.Envelope) {
 	line := string(env.Line)
+	if strings.ContainsAny(line, "\r\n") {
+		k.t.Errorf("a line holds a line end: %q", line)
+	}
 	if env.Kind == wire.Result || env.Kind == wire.Error {
 		k.mu.Lock()
 		ch := k.waiting[string(env.Bytes(env.ID))]

@@ -164,7 +164,7 @@ func (c *Conn) ask(ctx context.Context, a ask, unadorned bool) outcome {
 		body, _ := readAll(resp.Body, maxError)
 		c.look(&o, p, body)
 		if o.kind == wire.Invalid {
-			o.trouble = refusal(c.plan.Server, c.target.origin, resp)
+			o.trouble = c.refusal(resp)
 		}
 		return o
 	}

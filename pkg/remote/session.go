@@ -44,7 +44,8 @@ func (s *session) lost(status int, body []byte) bool {
 		return false
 	}
 	env, err := wire.Scan(oneLine(body))
-	return (err != nil || env.ID.Empty()) && bytes.Contains(bytes.ToLower(body), []byte("session"))
+	says := bytes.ToLower(body)
+	return (err != nil || env.ID.Empty()) && (bytes.Contains(says, []byte("session")) || bytes.Contains(says, []byte("not initialized")))
 }
 
 func (c *Conn) current() *session {
@@ -97,7 +98,7 @@ func (c *Conn) renew(lost *session) *trouble {
 	}
 	for _, kind := range []string{"tools", "prompts", "resources"} {
 		if upstream.Offers(o.result, kind) {
-			c.deliver(bytes.TrimSpace(wire.AppendNotification(nil, "notifications/"+kind+"/list_changed", nil)))
+			c.deliver(wire.AppendNotification(nil, "notifications/"+kind+"/list_changed", nil))
 		}
 	}
 	return nil
@@ -113,7 +114,7 @@ func (c *Conn) initialized(ctx context.Context) *trouble {
 	}
 	defer drain(resp)
 	if resp.StatusCode >= 300 {
-		return refusal(c.plan.Server, c.target.origin, resp)
+		return c.refusal(resp)
 	}
 	return nil
 }

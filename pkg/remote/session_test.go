@@ -24,6 +24,10 @@ func TestALostSessionIsOpenedAgain(t *testing.T) { // report N2
 			w.WriteHeader(http.StatusBadRequest)
 			_, _ = w.Write([]byte(`{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid Session ID provided"},"id":null}`))
 		},
+		"400 of a server that was started again": func(w http.ResponseWriter) {
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = w.Write([]byte(`{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: Server not initialized"},"id":null}`))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newWeb(t, upstream.Legacy)

@@ -75,7 +75,7 @@ func network(origin string, err error) *trouble {
 
 // refusal explains an HTTP status that is no success. What the server wrote
 // beside it is not told: nobody knows what is in it.
-func refusal(server, origin string, resp *http.Response) *trouble {
+func refusal(server, origin string, signsIn bool, resp *http.Response) *trouble {
 	code := resp.StatusCode
 	t := &trouble{msg: fmt.Sprintf("%s answered %s", origin, statusText(code))}
 	switch {
@@ -88,8 +88,10 @@ func refusal(server, origin string, resp *http.Response) *trouble {
 	case code == http.StatusForbidden:
 		t.hint = "whoever signed in, or the credentials of the config, may not do this"
 		if scope, ok := missingScope(resp.Header); ok {
-			t.msg = fmt.Sprintf("%s: the sign-in does not cover this: it needs the scope %q", origin, scope)
-			t.hint = "sign in again: mcpx auth login " + server
+			t.msg = fmt.Sprintf("%s: the credentials do not cover this: it needs the scope %q", origin, scope)
+			if signsIn {
+				t.hint = "sign in again: mcpx auth login " + server
+			}
 		}
 	case code == http.StatusNotFound, code == http.StatusMethodNotAllowed:
 		t.hint = "is the path of its url right?"
