@@ -152,9 +152,7 @@ func (c *Conn) receive(ctx context.Context, p *post, resp *http.Response) *troub
 	kind := mediaType(resp.Header)
 	switch {
 	case p.key == "":
-		if kind != "text/event-stream" {
-			_, _ = io.CopyN(io.Discard, resp.Body, maxError)
-		}
+		drain(resp)
 		return nil
 	case kind == "text/event-stream":
 		return c.follow(ctx, p, resp)
@@ -306,9 +304,12 @@ func (c *Conn) get(ctx context.Context, s *session, last string) (*http.Response
 
 const maxRedirects = 3
 
-// drain ends a response whose body says nothing.
+// drain ends a response whose body says nothing. A short one is read, so that its
+// connection can be used again; one whose end nobody knows is not waited for.
 func drain(resp *http.Response) {
-	_, _ = io.CopyN(io.Discard, resp.Body, maxError)
+	if resp.ContentLength >= 0 && resp.ContentLength <= maxError {
+		_, _ = io.Copy(io.Discard, resp.Body)
+	}
 	_ = resp.Body.Close()
 }
 

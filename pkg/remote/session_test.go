@@ -350,3 +350,25 @@ func TestHTTP2(t *testing.T) {
 		t.Errorf("%d connections, want one", len(from))
 	}
 }
+
+// TestANotificationIsAnsweredByItsStatus: some servers keep a stream open for one,
+// and say nothing on it.
+func TestANotificationIsAnsweredByItsStatus(t *testing.T) {
+	s := newWeb(t, upstream.Legacy)
+	s.set(func(w http.ResponseWriter, r *request) bool {
+		if !strings.HasPrefix(r.Method, "notifications/") {
+			return false
+		}
+		stream(w, ":\n\n")
+		<-r.Gone
+		return true
+	})
+	k := dial(t, s.plan(), Options{})
+	for range maxAsides + 1 {
+		if err := k.Write(wire.AppendNotification(nil, "notifications/x", nil)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "all were sent", func() bool { return len(s.asked("notifications/x")) == maxAsides+1 })
+	k.works("tools/list", "{}")
+}
