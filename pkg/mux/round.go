@@ -210,25 +210,29 @@ func (m *Mux) resend(id uint64) {
 	}
 	p := c.port
 	m.mu.Unlock()
+	if err := m.sendAgain(p, id); err != nil {
+		m.failCall(id, m.unwritten(err))
+	}
+}
 
+func (m *Mux) sendAgain(p *Port, id uint64) error {
 	p.send.Lock() // so that a cancellation follows it
 	defer p.send.Unlock()
 	m.mu.Lock()
-	if c = m.calls[id]; c == nil || c.round == nil || c.round.open > 0 {
+	c := m.calls[id]
+	if c == nil || c.round == nil || c.round.open > 0 {
 		m.mu.Unlock()
-		return
+		return nil
 	}
 	r, line := c.round, bytes.Clone(c.line)
 	c.round = nil // it is with the server again
 	m.mu.Unlock()
 	line, err := retried(line, id, r)
-	if err == nil {
-		m.note(id, line)
-		err = m.conn.Write(line)
-	}
 	if err != nil {
-		m.failCall(id, m.unwritten(err))
+		return err
 	}
+	m.note(id, line)
+	return m.conn.Write(line)
 }
 
 // retried is the line of a call as it is made once more, under the id.
