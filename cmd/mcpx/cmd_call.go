@@ -86,7 +86,11 @@ func (p *program) arguments(from string) ([]byte, error) {
 		data = []byte(from)
 	}
 	if err != nil {
-		return nil, &failure{msg: fmt.Sprintf("call: %s: %v", where, err), hint: "a pipe is read as: -"}
+		f := &failure{msg: fmt.Sprintf("call: %s: %v", where, err)}
+		if from != "-" {
+			f.hint = "@FILE is a file, and what a pipe gives is read with -"
+		}
+		return nil, f
 	}
 	return oneObject(where, data)
 }

@@ -50,8 +50,12 @@ func listCommand(p *program, name, usage, example string, kinds ...roof.Kind) *c
 			} else {
 				err = p.offers(ctx, c, lists, server, search)
 			}
-			for _, trouble := range troubles(lists, server) {
+			missing := troubles(lists, server)
+			for _, trouble := range missing {
 				p.err().line("mcpx: %s", oneLine(trouble))
+			}
+			if len(missing) > 0 {
+				p.err().hint(fmt.Sprintf("mcpx status says more; mcpx %s SERVER waits for one that only starts slowly", c.Name))
 			}
 			return err
 		},

@@ -90,6 +90,12 @@ func (p printer) text(s string) error {
 func (p printer) escaped(s string, most int) string {
 	var b strings.Builder
 	for i := 0; i < len(s) && b.Len() < most; {
+		if n := easy(s[i:]); n > 0 {
+			n = min(n, most-b.Len())
+			b.WriteString(s[i : i+n])
+			i += n
+			continue
+		}
 		r, size := utf8.DecodeRuneInString(s[i:])
 		switch {
 		case r == utf8.RuneError && size == 1:
@@ -107,6 +113,17 @@ func (p printer) escaped(s string, most int) string {
 		b.WriteString(" [cut]")
 	}
 	return b.String()
+}
+
+// easy is how many bytes of s, from its beginning, are printable ASCII: nearly all
+// of what is printed.
+func easy(s string) int {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return i
+		}
+	}
+	return len(s)
 }
 
 // ascii spells our own signs without Unicode, and shows all others as escapes.
@@ -159,7 +176,15 @@ func (p printer) rawJSON(raw []byte) error {
 // can stand outside of a string.
 func escapeJSON(s string) string {
 	var b strings.Builder
-	for _, r := range s {
+	b.Grow(len(s))
+	for len(s) > 0 {
+		if n := easy(s); n > 0 {
+			b.WriteString(s[:n])
+			s = s[n:]
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s)
+		s = s[size:]
 		switch {
 		case r == '\t' || r == '\r':
 			b.WriteByte(' ')

@@ -82,6 +82,9 @@ func Open(ctx context.Context, o Options) (*Client, error) {
 	if err := c.greet(ctx); err != nil {
 		// The answer has said it: the shim need not say it again.
 		_, answered := errors.AsType[*Error](err)
+		if ctx.Err() != nil {
+			c.cancel() // there may be no daemon yet to see the end of our input
+		}
 		c.Close()
 		c.said.release(answered)
 		return nil, err
