@@ -75,8 +75,7 @@ func (d *dialer) first(now time.Time) state {
 	case d.plan.Protocol == config.Legacy, s.auto && d.known.Era == Legacy:
 		s.ask = initializing
 	case d.plan.Protocol == config.Modern, s.auto && d.known.Era == Modern:
-		s.ask = discovering
-		s.auto = false // a remembered modern era that fails is an error, not a fallback
+		s.ask = discovering // one that is silent or ends is an error, not a fallback: it may be slow or broken
 	default:
 		d.learned = true
 	}

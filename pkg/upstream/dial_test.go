@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -208,12 +210,12 @@ func TestDialRemembersVerdicts(t *testing.T) {
 }
 
 func TestDialForgetsAModernVerdictThatFails(t *testing.T) {
-	s := newServer(t, "fake")
+	s := newServer(t, "fake", "-discover", "exit")
 	known := &eras{}
 	known.SetEra(s.plan.Identity(), Verdict{Era: Modern, Checked: time.Now()})
 	s.options.Eras = known
 	_, err := s.dial(t)
-	const want = `server "srv": server/discover: refused with error -32601: Method not found`
+	const want = `server "srv": ended before it answered server/discover: exit status 4`
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
@@ -222,6 +224,49 @@ func TestDialForgetsAModernVerdictThatFails(t *testing.T) {
 	}
 	if c, err := s.dial(t); err != nil || c.Handshake().Era != Legacy {
 		t.Errorf("the next start: got %v, want a legacy server", err)
+	}
+}
+
+// TestAnotherProgramBehindTheSameCommand swaps what a command means between
+// starts, both ways: what is remembered of it gives way to what it answers.
+func TestAnotherProgramBehindTheSameCommand(t *testing.T) {
+	s := newServer(t, "fake")
+	program := filepath.Join(t.TempDir(), "server")
+	self, args := s.plan.Command, s.plan.Args
+	s.plan.Command, s.plan.Args = program, nil
+	known := &eras{}
+	s.options.Eras = known
+	for _, tt := range []struct {
+		flags string
+		want  Era
+		saw   string // by this process, and the ones it took
+	}{
+		{"-modern-only", Modern, "start server/discover"},
+		{"", Legacy, "start server/discover " + legacyStart},
+		{"", Legacy, "start " + legacyStart},
+		{"-modern-only", Modern, "start initialize start server/discover"},
+		{"-modern-only", Modern, "start server/discover"},
+		{"-discover error", Legacy, "start server/discover " + legacyStart},
+	} {
+		script := fmt.Sprintf("#!/bin/sh\nexec %q %q %q %q %q %s\n", self, args[0], args[1], args[2], args[3], tt.flags)
+		if err := os.WriteFile(program+".new", []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(program+".new", program); err != nil {
+			t.Fatal(err)
+		}
+		_ = os.Remove(s.log) // of the program before
+		c, err := s.dial(t)
+		if err != nil {
+			t.Fatalf("%q: %v", tt.flags, err)
+		}
+		if got := c.Handshake().Era; got != tt.want {
+			t.Errorf("%q: got %s, want %s", tt.flags, got, tt.want)
+		}
+		s.settle(t, c, tt.saw)
+		if v, _ := known.Era(s.plan.Identity()); v.Era != tt.want {
+			t.Errorf("%q: remembered as %s, want %s", tt.flags, v.Era, tt.want)
+		}
 	}
 }
 

@@ -102,11 +102,15 @@ func (s state) onProbe(r reply) move {
 	return respawnInitialize
 }
 
-// onDiscover decides upon the answer of a server that should be modern.
+// onDiscover decides upon the answer of a server that should be modern. One that
+// is remembered as such and refuses has become another, unless it may be the
+// members that it refuses.
 func (s state) onDiscover(r reply) move {
 	switch {
 	case r.kind == wire.Result && era.IsDiscover(r.result):
 		return openModern
+	case r.kind == wire.Error && s.auto && !r.noID && !(s.strict && r.code == wire.CodeInvalidParams):
+		return sayInitialize
 	case r.kind == wire.Error && s.strict:
 		return sayPlain
 	}
