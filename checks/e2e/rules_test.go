@@ -218,3 +218,37 @@ func drain(hosts ...*rig.Host) {
 		}
 	}
 }
+
+// TestAnAgentMayTakeAwayAndNotGive holds threat T8 for rules: a command below the
+// host of an open session narrows, and does not widen; a person's does both.
+func TestAnAgentMayTakeAwayAndNotGive(t *testing.T) {
+	r := rig.New(t, mcpx, `{"mcpServers": {`+rich(t, "ash", "")+`,`+rich(t, "elm", "")+`}}`)
+	h := r.Connect(r.Home)
+	h.Open()
+	h.Ask("tools/list", map[string]any{})
+	drain(h)
+	r.Mcpx("rules", "set", "default", "ash")
+	h.Note("list_changed")
+	out, err := r.Command("rules", "set", "default", "all").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "asked from inside an agent's session") || !strings.Contains(string(out), "type: mcpx rules set default all") {
+		t.Errorf("an agent widens: %v\n%s", err, out)
+	}
+	if m := h.Ask("tools/call", map[string]any{"name": "elm__whose", "arguments": map[string]any{}}); m.Error == nil {
+		t.Errorf("it is not hidden: %s", m.Line)
+	}
+	if out := r.Elsewhere("rules", "set", "default", "all"); !strings.Contains(out, "default  all") {
+		t.Errorf("a person widens: %s", out)
+	}
+	h.Ask("tools/list", map[string]any{})
+	if got := h.Call("elm__whose", map[string]any{}); got != "elm" {
+		t.Errorf("shown again: got %s", got)
+	}
+	for _, socket := range []string{"attach"} {
+		if status, _ := r.Post(socket, "PUT", "/v1/rules", `{"op":"default","servers":"*"}`); status != 404 {
+			t.Errorf("%s.sock takes rules: %d", socket, status)
+		}
+	}
+	if status, body := r.Post("control", "PUT", "/v1/rules", `{"op":"default","servers":"*","command":"x"}`); status != 400 {
+		t.Errorf("a program in a request: %d %s", status, body)
+	}
+}

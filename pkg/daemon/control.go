@@ -36,6 +36,9 @@ func (d *Daemon) routes() map[string]http.HandlerFunc {
 		"POST /v1/restart": d.postRestart,
 		"POST /v1/stop":    d.postStop,
 
+		"GET /v1/rules": d.getRules,
+		"PUT /v1/rules": d.putRules,
+
 		"GET /v1/auth":                  d.getAuth,
 		"GET /v1/auth/{server}":         d.getAuthOf,
 		"POST /v1/auth/logout":          d.postLogoutAll,

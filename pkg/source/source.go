@@ -29,6 +29,7 @@ type Loader struct {
 	o    Options
 	home string // canonical
 
+	editing  sync.Mutex // held while the rules document is read, changed and written
 	deciding sync.Mutex // held while trust.json is read, changed and written
 
 	news chan struct{} // has one when a directory got its first view; for Watch

@@ -54,11 +54,11 @@ var promises = []struct{ sentence, test, where string }{
 	{"A server that connected a moment ago and is called immediately is refused too", "session.TestAHiddenServerIsAnUnknownName", ""},
 	{"A child's scope is its own, a parent's restriction does not reach it", "", "session: a switch belongs to a session"},
 	// Settings
-	{"Says so when the document does not exist yet", "", "cmd/mcpx: rules list"},
+	{"Says so when the document does not exist yet", "source.TestRulesAreWhereTheConfigSays", ""},
 	{"Default: all, none or custom", "visibility.TestEdit/another default", ""},
 	{"Directory rules: one editable row each", "visibility.TestEdit/another list for a row", ""},
 	{"Add a rule by a path typed by hand", "visibility.TestEdit/a new row", ""},
-	{"Saving writes the document atomically", "", "source: writes what Set returns"},
+	{"Saving writes the document atomically", "source.TestTheDocumentIsReplacedAsAWhole", ""},
 	{"A rejected payload shows the reason verbatim and leaves the file untouched", "visibility.TestEditRefuses/a document with an error", ""},
 	// The badge
 	{"Rendered always, matched rule or not: no rule matched → MCP all", "visibility.TestDecide/by default all", ""},

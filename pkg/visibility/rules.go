@@ -5,6 +5,8 @@
 package visibility
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -31,6 +33,22 @@ func (a Allow) String() string {
 		return "none"
 	}
 	return strings.Join(a.Servers, ", ")
+}
+
+// MarshalJSON is a list of servers as a document has it: "*", or the names.
+func (a Allow) MarshalJSON() ([]byte, error) { return []byte(text(a)), nil }
+
+// UnmarshalJSON reads it.
+func (a *Allow) UnmarshalJSON(data []byte) error {
+	*a = Allow{}
+	if string(data) == `"*"` {
+		a.All = true
+		return nil
+	}
+	if json.Unmarshal(data, &a.Servers) != nil {
+		return errors.New(`is neither "*" nor a list of servers`)
+	}
+	return nil
 }
 
 // Row is one rule: what a directory and everything under it may see.

@@ -1,0 +1,146 @@
+package daemon
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/dezren39/mcpx/pkg/api"
+	"github.com/dezren39/mcpx/pkg/canon"
+	"github.com/dezren39/mcpx/pkg/config"
+	"github.com/dezren39/mcpx/pkg/session"
+	"github.com/dezren39/mcpx/pkg/source"
+	"github.com/dezren39/mcpx/pkg/visibility"
+)
+
+// RulesOf is the document in force, and what sessions in dirs would see.
+func RulesOf(l *source.Loader, dirs []string) api.Rules {
+	r := l.Rules()
+	out := api.Rules{
+		Path: r.Path, Exists: r.Exists, Broken: r.Broken, Default: r.Document.Default,
+		Rules: []api.Rule{}, Problems: api.Problems(r.Problems), Sees: []api.Sees{},
+	}
+	for _, row := range r.Document.Rows {
+		out.Rules = append(out.Rules, api.Rule{Path: row.Path, Servers: row.Allow})
+	}
+	for _, dir := range dirs {
+		d := session.Decide(l.View(dir), r.Table, dir, visibility.Override{})
+		s := api.Sees{
+			Dir: dir, Servers: d.Allow, Badge: d.Badge(false),
+			Visible: list(d.Visible()), Hidden: list(d.Hidden()), Missing: list(d.Missing),
+		}
+		if d.Row >= 0 {
+			s.Rule = &d.Rule
+		}
+		out.Sees = append(out.Sees, s)
+	}
+	return out
+}
+
+// EditRules makes one change to the document. agree is asked about one by which
+// somebody would see a server that is hidden now.
+func EditRules(l *source.Loader, req api.RulesRequest, dirs []string, agree func(widened string) error) error {
+	edit := func(file string, data []byte, disk visibility.Disk) ([]byte, error) {
+		switch req.Op {
+		case "set":
+			return visibility.Set(file, data, disk, req.Path, req.Servers)
+		case "unset":
+			return visibility.Unset(file, data, disk, req.Path)
+		case "default":
+			return visibility.SetDefault(file, data, req.Servers)
+		}
+		return nil, refusal(http.StatusBadRequest, api.Error{Field: "op", Msg: fmt.Sprintf("%q is not known", req.Op), Hint: "known here: set, unset, default"})
+	}
+	return l.EditRules(edit, func(before, after *source.Rules) error {
+		if widened := widens(l, before.Table, after.Table, dirs); widened != "" {
+			return agree(widened)
+		}
+		return nil
+	})
+}
+
+// widens says where a change of the rules shows a server that is hidden now: in
+// the directory of a rule, old or new, in one of dirs, or where no rule is.
+func widens(l *source.Loader, before, after *visibility.Table, dirs []string) string {
+	own := l.View("").Names
+	could := map[string][]string{}
+	for _, t := range []*visibility.Table{before, after} {
+		for _, d := range t.Preview(nil) {
+			could[d.Dir] = own
+		}
+	}
+	for _, dir := range dirs {
+		could[dir] = l.View(dir).Names
+	}
+	for _, dir := range slices.Sorted(maps.Keys(could)) {
+		was, now := before.Decide(could[dir], dir, visibility.Override{}), after.Decide(could[dir], dir, visibility.Override{})
+		if more := visibility.Widened(was, now); len(more) > 0 {
+			return fmt.Sprintf("in %s sessions would see %s", cmp.Or(dir, "directories without a rule"), visibility.Allow{Servers: more})
+		}
+	}
+	return ""
+}
+
+func (d *Daemon) getRules(w http.ResponseWriter, r *http.Request) {
+	var dirs []string
+	for _, asked := range r.URL.Query()["dir"] {
+		dir, err := canon.Deepest(asked)
+		if err != nil {
+			api.WriteError(w, http.StatusBadRequest, api.Error{Field: "dir", Msg: err.Error(), Hint: "name an absolute directory"})
+			return
+		}
+		dirs = append(dirs, dir)
+	}
+	api.WriteJSON(w, http.StatusOK, RulesOf(d.loader, dirs))
+}
+
+func (d *Daemon) putRules(w http.ResponseWriter, r *http.Request) {
+	var req api.RulesRequest
+	if err := api.ReadJSON(r, &req); err != nil {
+		api.WriteError(w, http.StatusBadRequest, *err)
+		return
+	}
+	err := EditRules(d.loader, req, d.liveDirs(), func(widened string) error {
+		policy := d.loader.View("").Daemon.Approve
+		if no := approve(policy, d.callers(r), d.hosts(), "mcpx rules "+typedRule(req)); no != nil {
+			no.Msg = widened + "; " + no.Msg
+			return refusal(http.StatusForbidden, *no)
+		}
+		return nil
+	})
+	if err != nil {
+		refuseWith(w, err)
+		return
+	}
+	d.o.Log.Info("changed rules", "rule", typedRule(req), "pid", peer(r).PID)
+	d.reread()
+	api.WriteJSON(w, http.StatusOK, RulesOf(d.loader, nil))
+}
+
+// typedRule is the change as a person types it.
+func typedRule(req api.RulesRequest) string {
+	names := strings.ReplaceAll(req.Servers.String(), ", ", " ")
+	switch req.Op {
+	case "unset":
+		return "unset " + req.Path
+	case "default":
+		return "set default " + names
+	}
+	return "set " + req.Path + " " + names
+}
+
+// refusal is an error that crosses the socket as it is.
+func refusal(status int, e api.Error) error { return &api.Refusal{Status: status, Err: e} }
+
+// refuseWith answers with an error.
+func refuseWith(w http.ResponseWriter, err error) {
+	if r, ok := errors.AsType[*api.Refusal](err); ok {
+		api.WriteError(w, r.Status, r.Err)
+		return
+	}
+	api.WriteError(w, http.StatusConflict, api.Error{Msg: err.Error(), Hint: config.HintOf(err)})
+}
