@@ -39,7 +39,7 @@ func refused(err error, server, item string) error {
 	e, ok := errors.AsType[*client.Error](err)
 	switch {
 	case errors.Is(err, context.Canceled):
-		return &failure{msg: "stopped"}
+		return &failure{msg: strings.TrimPrefix(server+": stopped", ": ")}
 	case !ok:
 		return err
 	case e.Ours():
