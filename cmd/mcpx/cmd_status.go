@@ -43,6 +43,13 @@ func statusCommand(p *program) *cli.Command {
 // status prints the daemon, its servers, its sessions and what is wrong.
 func (p printer) status(s *api.Status, home string, now time.Time) {
 	p.line("%s", daemonLine(s, home, now))
+	if h := s.Daemon.HTTP; h != nil {
+		guard := "no token asked for"
+		if h.TokenFile != "" {
+			guard = "token in " + tilde(h.TokenFile, home)
+		}
+		p.line("%s · %s", h.URL, guard)
+	}
 	p.line("")
 	if len(s.Servers)+len(s.Instances) == 0 {
 		p.line("no server is configured yet: write them to ~/.config/mcpx/config.json, or try mcpx demo")

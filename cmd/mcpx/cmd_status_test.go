@@ -13,7 +13,8 @@ import (
 func busy(now time.Time) *api.Status {
 	return &api.Status{
 		Daemon: api.DaemonStatus{Version: "0.3.0", PID: 4182, StartedAt: now.Add(-2 * time.Hour), Children: 5,
-			RSSBytes: 412 << 20, Config: []string{"/home/you/.config/mcpx/config.json"}},
+			RSSBytes: 412 << 20, Config: []string{"/home/you/.config/mcpx/config.json"},
+			HTTP: &api.HTTPStatus{URL: "http://127.0.0.1:7780/mcp", TokenFile: "/home/you/.local/state/mcpx/http.token"}},
 		Instances: []api.InstanceStatus{
 			{Server: "browser", Scope: "session", Key: "session:7f3a", PID: 4410, CwdSource: "daemon", Era: "legacy",
 				State: "connected", Tools: 27, Calls: 88, Leases: 1, Excess: 120345},

@@ -88,6 +88,6 @@ func listenable(addr string) bool {
 	if port, ok := strings.CutPrefix(addr, "localhost:"); ok {
 		addr = "127.0.0.1:" + port
 	}
-	ap, err := netip.ParseAddrPort(addr)
+	ap, err := netip.ParseAddrPort(addr) // port 0: any that is free
 	return err == nil && ap.Addr().IsLoopback()
 }

@@ -139,12 +139,17 @@ func (d *Daemon) admit(h api.Hello) (int, *api.Error) {
 		time.AfterFunc(leaveAfter, d.stop)
 		return http.StatusServiceUnavailable, &api.Error{Msg: "the daemon leaves for a newer one", Hint: "connect again"}
 	}
+	return d.room()
+}
+
+// room refuses a session when there is none for it.
+func (d *Daemon) room() (int, *api.Error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
 	case d.quit:
 		return http.StatusServiceUnavailable, &api.Error{Msg: "the daemon is stopping", Hint: "connect again"}
-	case len(d.open) >= maxSessions:
+	case len(d.open)+d.far >= maxSessions:
 		return http.StatusTooManyRequests, &api.Error{Msg: fmt.Sprintf("%d sessions are open, and that is the limit", maxSessions), Hint: "close some: mcpx status shows whose they are"}
 	}
 	if err := crowded(descriptors()); err != nil {

@@ -65,6 +65,7 @@ type Daemon struct {
 	environ func(context.Context) ([]string, error) // the base of children's environment
 	calls   atomic.Int64                            // mints call ids
 	hellos  chan struct{}                           // slots for long hellos in progress (threat T17)
+	web     web                                     // the HTTP front
 
 	stop func() // begins an orderly end; safe to call twice
 
@@ -75,6 +76,7 @@ type Daemon struct {
 	quit bool       // no new sessions
 	idle time.Time  // since when no connection is open; zero while one is
 	open map[*attached]struct{}
+	far  int // sessions over HTTP
 }
 
 const (
@@ -183,6 +185,7 @@ func (d *Daemon) run(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, control.Close(), d.servers.Close(ctx))
 	}
+	d.openFront()
 	attachHTTP, controlHTTP := d.attachServer(), d.controlServer()
 	d.serve(controlHTTP, control)
 	d.serve(attachHTTP, attach)
@@ -196,7 +199,10 @@ func (d *Daemon) run(ctx context.Context) error {
 	<-ctx.Done()
 	began := time.Now()
 	d.notify("STOPPING=1\nSTATUS=stops its servers")
+	var fronts sync.WaitGroup
+	fronts.Go(d.closeFront)
 	d.drain()
+	fronts.Wait()
 	if d.o.Sockets == nil {
 		_ = attachHTTP.Close()
 	} // else who dials is told to come back: left waiting, systemd would start the next daemon for him
@@ -259,7 +265,7 @@ func (d *Daemon) watch(ctx context.Context, attach, control net.Listener) {
 func (d *Daemon) idleExit() time.Duration {
 	const never = time.Duration(1<<63 - 1)
 	after := d.loader.View("").Daemon.IdleExit
-	if !d.o.Autostarted || d.o.Supervised || after == 0 {
+	if !d.o.Autostarted || d.o.Supervised || after == 0 || d.web.front != nil { // nobody starts a daemon over HTTP
 		return never
 	}
 	return after

@@ -91,6 +91,9 @@ func (d *Daemon) announce(before, now *config.Config) {
 	if !slices.Equal(before.Daemon.Path, now.Daemon.Path) || !maps.Equal(before.Daemon.Env, now.Daemon.Env) {
 		d.o.Log.Warn("kept environment", "err", "daemon.path and daemon.env count from the next start of the daemon: mcpx stop")
 	}
+	if h, old := now.Daemon.HTTP, before.Daemon.HTTP; (h == nil) != (old == nil) || h != nil && *h != *old {
+		d.o.Log.Warn("kept HTTP front", "err", "daemon.http counts from the next start of the daemon: mcpx stop")
+	}
 	for _, name := range now.Names {
 		s, old := now.Servers[name], before.Servers[name]
 		switch {

@@ -152,7 +152,7 @@ func (d *Daemon) enter(a *attached) bool {
 func (d *Daemon) leave(a *attached) {
 	d.mu.Lock()
 	delete(d.open, a)
-	if len(d.open) == 0 {
+	if len(d.open)+d.far == 0 {
 		d.idle = time.Now()
 	}
 	d.mu.Unlock()

@@ -24,7 +24,9 @@ type facts struct {
 	started    time.Time
 	rss        int64
 	path       []string
-	own        *config.Config // the user's own view
+	http       *api.HTTPStatus // nil: the front is off
+	httpFault  *api.Problem    // why, when it should not be
+	own        *config.Config  // the user's own view
 	instances  []api.InstanceStatus
 	conns      []session.Snapshot
 	kept       func(*config.Resolved) (tools int, kept bool)
@@ -34,7 +36,8 @@ func (d *Daemon) status() *api.Status {
 	f := facts{
 		version: d.o.Version, pid: os.Getpid(), runtimeDir: d.runtime.Path(), supervised: d.o.Supervised,
 		started: d.started, rss: proc.RSS(os.Getpid()), path: d.searched(),
-		own:       d.loader.View(""),
+		own:  d.loader.View(""),
+		http: d.web.status(), httpFault: d.web.fault,
 		instances: d.servers.Snapshot(),
 		kept: func(s *config.Resolved) (int, bool) {
 			c, kept := d.servers.Catalogue(s)
@@ -55,7 +58,7 @@ func build(f facts) *api.Status {
 	s := &api.Status{
 		Daemon: api.DaemonStatus{
 			Version: f.version, PID: f.pid, RuntimeDir: f.runtimeDir, Supervised: f.supervised,
-			Config: f.own.Files, StartedAt: f.started, RSSBytes: f.rss, Path: f.path,
+			Config: f.own.Files, StartedAt: f.started, RSSBytes: f.rss, Path: f.path, HTTP: f.http,
 		},
 		Instances: f.instances,
 		Sessions:  sessions(f),
@@ -75,6 +78,9 @@ func build(f facts) *api.Status {
 	}
 	if s.Instances == nil {
 		s.Instances = []api.InstanceStatus{}
+	}
+	if f.httpFault != nil {
+		s.Problems = append(s.Problems, *f.httpFault)
 	}
 	seen := map[string]bool{}
 	for _, p := range s.Problems {

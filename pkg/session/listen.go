@@ -3,6 +3,7 @@ package session
 import (
 	"bytes"
 
+	"github.com/dezren39/mcpx/pkg/config"
 	"github.com/dezren39/mcpx/pkg/era"
 	"github.com/dezren39/mcpx/pkg/upstream"
 	"github.com/dezren39/mcpx/pkg/wire"
@@ -138,6 +139,33 @@ func (c *Conn) gap(f era.Filter) {
 			c.changed(list.family)
 		}
 	}
+}
+
+// overhears tells a host of changed lists that listens and has no place on an
+// instance of the server, which would tell it: over HTTP who listens is one
+// connection, and who calls another. False: the host is not such a one.
+func (c *Conn) overhears(def config.Definition, kinds []string) bool {
+	c.mu.Lock()
+	alone := len(c.listening) > 0
+	for _, p := range c.ports {
+		alone = alone && (p.lane.spot == nil || p.lane.spot.verdict.def != def)
+	}
+	c.mu.Unlock()
+	if !alone {
+		return false
+	}
+	st, names := c.guess(), []string{c.o.Hello.Server}
+	if c.roof != nil {
+		names = c.visible(st)
+	}
+	for _, name := range names {
+		if v := st.judge(name); v.server != nil && v.def == def {
+			for _, kind := range kinds {
+				c.changed(kind)
+			}
+		}
+	}
+	return true
 }
 
 // subscribe subscribes to resources at the servers they are of. It returns those

@@ -114,6 +114,9 @@ func emptyList(member string) []byte { return []byte(`{"` + member + `":[]}`) }
 // a kept catalogue, and those of an instance that has ended since. One that is
 // still there has told by itself. kinds are families.
 func (c *Conn) ListsChanged(def config.Definition, kinds []string) {
+	if c.overhears(def, kinds) {
+		return
+	}
 	for _, l := range c.used() {
 		l.announce(func(family string, given listing) bool {
 			return slices.Contains(kinds, family) && given.offer.def == def && (given.on == nil || ended(given.on))
