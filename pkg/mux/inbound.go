@@ -59,7 +59,8 @@ func (m *Mux) response(env *wire.Envelope) {
 
 func (m *Mux) notification(env *wire.Envelope) {
 	switch method := methodOf(env); method {
-	case "notifications/subscriptions/acknowledged": // whom that concerns has been told so by mcpx
+	case "notifications/subscriptions/acknowledged": // whom it concerns has been told so by mcpx
+		m.acknowledged()
 	case "notifications/progress":
 		m.progress(env, method)
 	case "notifications/message":

@@ -19,6 +19,7 @@ type listening struct {
 	due    time.Time // changes of what is wanted are gathered until then
 	id     uint64    // of the request; 0 when there is none
 	asked  era.Filter
+	fresh  []string // of asked: not listened to before, until the server acknowledges
 	since  time.Time
 	ending bool      // it was cancelled; its end is awaited until by
 	by     time.Time //
@@ -107,6 +108,7 @@ func (m *Mux) listenLocked(now time.Time) (lines []byte, at time.Time) {
 		m.gapLocked(now, before)
 	}
 	l.before = true
+	l.fresh = slices.DeleteFunc(slices.Clone(l.asked.URIs), func(uri string) bool { return slices.Contains(before.URIs, uri) })
 	params := era.AddMeta(l.asked.ListenParams(), m.extra)
 	return wire.AppendRequest(nil, strconv.AppendUint(nil, l.id, 10), "subscriptions/listen", params), time.Time{}
 }
@@ -119,7 +121,22 @@ func (m *Mux) gapLocked(now time.Time, before era.Filter) {
 			m.lookLocked(m.due[k])
 		}
 	}
-	for _, uri := range before.URIs {
+	m.updatedLocked(before.URIs)
+}
+
+// acknowledged says what may have changed between a subscription, which was
+// answered at once, and now that the server listens to it.
+func (m *Mux) acknowledged() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.updatedLocked(m.listening.fresh)
+	if m.listening.fresh = nil; len(m.local) > 0 {
+		m.lookLocked(time.Now())
+	}
+}
+
+func (m *Mux) updatedLocked(uris []string) {
+	for _, uri := range uris {
 		if to := slices.Clone(m.subs[uri]); len(to) > 0 {
 			const method = "notifications/resources/updated"
 			line := wire.AppendNotification(nil, method, append(wire.AppendString([]byte(`{"uri":`), uri), '}'))

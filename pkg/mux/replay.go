@@ -1,7 +1,9 @@
 package mux
 
 import (
+	"context"
 	"slices"
+	"sync"
 
 	"github.com/dezren39/mcpx/pkg/wire"
 )
@@ -21,17 +23,39 @@ func (p *Port) Subscriptions() (uris []string) {
 }
 
 // Replay tells the server what the session had told one before it: the level of
-// its log, "" for none, and its subscriptions (W8, W9). What the server says to
-// that concerns nobody.
+// its log, "" for none, and its subscriptions (W8, W9). It does not wait, and what
+// the server says to that concerns nobody.
 func (p *Port) Replay(level string, uris []string) {
 	p.send.Lock()
 	defer p.send.Unlock()
-	if lines := p.replay(level, uris); len(lines) > 0 {
+	var lines []byte
+	for _, own := range p.note(level, uris) {
+		lines = p.m.appendOwn(lines, own.method, own.params)
+	}
+	if len(lines) > 0 {
 		_ = p.m.conn.Write(lines) // a server that takes no more lines has ended, and the next is told
 	}
 }
 
-func (p *Port) replay(level string, uris []string) (lines []byte) {
+// Tell is Replay for what a host says now: what it asks next comes behind it. It
+// waits for the server, until ctx ends.
+func (p *Port) Tell(ctx context.Context, level string, uris []string) {
+	var all sync.WaitGroup
+	for _, own := range p.note(level, uris) {
+		all.Go(func() { _, _ = p.m.Call(ctx, own.method, own.params) }) // what it refuses it does not have
+	}
+	all.Wait()
+}
+
+// own is a request of mcpx's own.
+type own struct {
+	method string
+	params []byte
+}
+
+// note takes down what the session wants to hear, and returns what the server has
+// to be told of it.
+func (p *Port) note(level string, uris []string) (requests []own) {
 	m := p.m
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -45,8 +69,7 @@ func (p *Port) replay(level string, uris []string) (lines []byte) {
 			p.extra = p.meta.Extra()
 		} else if want := m.mostVerboseLocked(); want != m.level {
 			m.level = want
-			params := append(wire.AppendString([]byte(`{"level":`), levels[want]), '}')
-			lines = m.appendOwnLocked(lines, "logging/setLevel", params)
+			requests = append(requests, own{"logging/setLevel", append(wire.AppendString([]byte(`{"level":`), levels[want]), '}')})
 		}
 	}
 	for _, uri := range uris {
@@ -56,9 +79,15 @@ func (p *Port) replay(level string, uris []string) (lines []byte) {
 		if m.subs[uri] = append(m.subs[uri], p); m.modern() {
 			m.rewantLocked()
 		} else if len(m.subs[uri]) == 1 {
-			params := append(wire.AppendString([]byte(`{"uri":`), uri), '}')
-			lines = m.appendOwnLocked(lines, "resources/subscribe", params)
+			requests = append(requests, own{"resources/subscribe", append(wire.AppendString([]byte(`{"uri":`), uri), '}')})
 		}
 	}
-	return lines
+	return requests
+}
+
+// appendOwn appends a request whose answer nobody waits for.
+func (m *Mux) appendOwn(dst []byte, method string, params []byte) []byte {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.appendOwnLocked(dst, method, params)
 }

@@ -32,13 +32,11 @@ func (l *lane) enter(lease *pool.Lease, stay bool) *port {
 		return nil
 	}
 	l.trouble = "" // what went wrong before does so no more
-	p := c.ports[m]
-	if p == nil {
+	p, host := c.ports[m], c.host
+	fresh := p == nil
+	if fresh {
 		p = &port{lane: l, on: m, lists: offered(m.Handshake().Initialize)}
 		p.Port = m.Attach(p, c.who.Session)
-		if c.host.clientInfo != nil {
-			p.Introduce(c.host.clientInfo, c.host.capabilities)
-		}
 		c.ports[m] = p
 	}
 	p.inFlight++
@@ -51,6 +49,9 @@ func (l *lane) enter(lease *pool.Lease, stay bool) *port {
 	}
 	level, subs := c.level, l.subs
 	c.mu.Unlock()
+	if fresh && host.clientInfo != nil { // outside the lock: a session's own server asks it for its roots
+		p.Introduce(host.clientInfo, host.capabilities)
+	}
 	if left != nil {
 		left.Detach()
 	}

@@ -1,12 +1,18 @@
 package session
 
 import (
+	"bytes"
+	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/dezren39/mcpx/pkg/pool"
 	"github.com/dezren39/mcpx/pkg/wire"
 )
+
+// tellWait bounds how long a server may take to take in what a host wants to hear.
+const tellWait = 2 * time.Second
 
 // setLevel tells every server of a roof how much of its log the host wants; those
 // that start later are told then.
@@ -22,11 +28,18 @@ func (c *Conn) setLevel(m *message) {
 		}
 	}
 	c.mu.Unlock()
-	for _, p := range ports {
-		p.Replay(level, nil)
-	}
-	c.reply(wire.AppendResult(nil, m.Bytes(m.ID), []byte("{}")))
-	c.done(m.mark)
+	id, mark := bytes.Clone(m.Bytes(m.ID)), m.mark
+	c.begun(func() {
+		ctx, cancel := context.WithTimeout(c.life, tellWait)
+		defer cancel()
+		var all sync.WaitGroup
+		for _, p := range ports {
+			all.Go(func() { p.Tell(ctx, level, nil) })
+		}
+		all.Wait()
+		c.reply(wire.AppendResult(nil, id, []byte("{}")))
+		c.done(mark)
+	})
 }
 
 // subscribes keeps the instance for as long as the host is subscribed to
@@ -78,7 +91,9 @@ func (l *lane) subscribe(s *spot, uris []string) error {
 	}
 	defer p.leave()
 	p.subscribes(lease)
-	p.Replay("", uris)
+	ctx, cancel := context.WithTimeout(l.c.life, tellWait)
+	defer cancel()
+	p.Tell(ctx, "", uris)
 	p.subscribed()
 	return nil
 }
