@@ -239,4 +239,3 @@ var probes = []probe{
 		return c.holds("whose", "rich")
 	}},
 }
-
