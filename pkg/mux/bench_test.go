@@ -1,6 +1,7 @@
 package mux
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"testing"
@@ -16,6 +17,7 @@ type pipeConn struct {
 	in   *stdio.Writer
 	out  *stdio.Reader
 	env  wire.Envelope
+	hs   upstream.Handshake
 	stop func()
 }
 
@@ -29,7 +31,7 @@ func newPipeConn(tb testing.TB) *pipeConn {
 		echo(stdio.NewReader(fromMux, 0), stdio.NewWriter(toMux, 0))
 		toMux.Close()
 	}()
-	c := &pipeConn{in: stdio.NewWriter(toServer, 0), out: stdio.NewReader(fromServer, 0)}
+	c := &pipeConn{hs: upstream.Handshake{Era: upstream.Legacy}, in: stdio.NewWriter(toServer, 0), out: stdio.NewReader(fromServer, 0)}
 	c.stop = func() {
 		c.in.Close()
 		toServer.Close()
@@ -67,7 +69,7 @@ func echo(r *stdio.Reader, w *stdio.Writer) {
 	}
 }
 
-func (c *pipeConn) Handshake() upstream.Handshake { return upstream.Handshake{Era: upstream.Legacy} }
+func (c *pipeConn) Handshake() upstream.Handshake { return c.hs }
 func (c *pipeConn) Write(lines []byte) error      { return c.in.Write(lines) }
 func (c *pipeConn) Failure() error                { return nil }
 func (c *pipeConn) Roots() []byte                 { return nil }
@@ -103,7 +105,7 @@ func roundTrip(tb testing.TB, p *Port, w waiter, line []byte) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if err := p.Request(&env, CallOptions{Timeout: 1 << 40}); err != nil {
+	if err := p.Request(&env, CallOptions{Timeout: 1 << 40, Modern: !env.ProtocolVersion.Empty()}); err != nil {
 		tb.Fatal(err)
 	}
 	<-w
@@ -155,6 +157,32 @@ func BenchmarkMux(b *testing.B) {
 			conn.stop()
 			<-m.Done()
 		})
+	}
+}
+
+// BenchmarkEras is a round trip between a host and a server of each era. The
+// server echoes what it is sent, so more is also read back.
+func BenchmarkEras(b *testing.B) {
+	legacy := benchCall(64)
+	modern := bytes.Replace(legacy, []byte(`"_meta":{`), []byte(`"_meta":{`+modernMeta+`,"io.modelcontextprotocol/clientInfo":{"name":"host","version":"1"},`), 1)
+	for _, server := range []upstream.Era{upstream.Legacy, upstream.Modern} {
+		for name, line := range map[string][]byte{"legacy": legacy, "modern": modern} {
+			b.Run(fmt.Sprintf("%s-to-%s", name, server), func(b *testing.B) {
+				conn := newPipeConn(b)
+				conn.hs = upstream.Handshake{Era: server, Initialize: []byte(`{"serverInfo":{"name":"own","version":"1"}}`)}
+				m := New(conn, Options{Server: "srv"})
+				w := make(waiter)
+				p := m.Attach(w, "")
+				p.Introduce([]byte(`{"name":"host","version":"1"}`), []byte(`{"elicitation":{}}`))
+				b.ReportAllocs()
+				for b.Loop() {
+					roundTrip(b, p, w, line)
+				}
+				b.StopTimer()
+				conn.stop()
+				<-m.Done()
+			})
+		}
 	}
 }
 

@@ -143,6 +143,9 @@ func (m *Mux) put(q *Question, a era.Ask) {
 		return // another of the round has failed it
 	}
 	id := wire.AppendString(nil, q.key)
+	if a.Params == nil {
+		a.Params = []byte("{}") // a place for who asks, under a roof
+	}
 	line := wire.AppendRequest(nil, id, a.Method, a.Params)
 	if env, err := wire.Scan(line[:len(line)-1]); err != nil {
 		m.failRound(q, m.internal("the server asks for %s in a way that is not valid: %v", a.Method, err))

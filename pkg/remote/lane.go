@@ -201,7 +201,7 @@ func (c *Conn) run(ctx context.Context, p *post) {
 	}
 	open := p.key != "" && !p.answered && !p.given && c.failure == nil
 	unheard := p.method == "subscriptions/listen" && p.given && !p.answered && c.failure == nil
-	if open && t != nil {
+	if open && t != nil && p.method != "subscriptions/listen" { // that ends, and is begun anew, all the time
 		c.last = c.keys.mask(t.msg)
 	}
 	c.mu.Unlock()
