@@ -113,12 +113,19 @@ func (s state) onProbe(o outcome) move {
 	return tryLegacy
 }
 
+// onDiscover decides upon the answer of a server that should be modern. One that
+// is remembered as such, and refuses in the way of the other era, has become
+// another.
 func (s state) onDiscover(o outcome) move {
 	switch {
 	case o.kind == wire.Result && era.IsDiscover(o.result):
 		return openModern
-	case o.kind != wire.Result && s.strict:
+	case o.kind == wire.Result:
+		return giveUp
+	case s.strict:
 		return tryPlain
+	case s.auto:
+		return s.onProbe(o)
 	}
 	return giveUp
 }

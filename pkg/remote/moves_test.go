@@ -60,7 +60,10 @@ func TestMoves(t *testing.T) {
 		{"a 5xx is no reason to be plain", strict(ini), plain(502), giveUp},
 
 		{"a known modern one", disc, discover, openModern},
-		{"one that changed", disc, plain(404), giveUp},
+		{"one that has become legacy", disc, plain(404), tryLegacy},
+		{"one that has become later", disc, refused(400, -32022, `{"supported":["2027-07-28"]}`), giveUp},
+		{"one that finds fault with headers", disc, refused(400, -32020, ``), giveUp},
+		{"one that must be modern", forced(disc), plain(404), giveUp},
 		{"a strict modern one", strict(disc), refused(400, -32602, ``), tryPlain},
 		{"a strict one whose answer is none", strict(disc), initialize, giveUp},
 	}
