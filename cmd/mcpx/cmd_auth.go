@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
 	"net/url"
 	"os"
@@ -70,7 +71,7 @@ func (p *program) login(ctx context.Context, c *cli.Command, server, dir string)
 			return &failure{msg: "the address to sign in at is none that a browser may be sent to"}
 		}
 		p.err().line("sign in to %s (%s) at %s:", s.Server, s.Origin, s.Issuer)
-		p.out().line("%s", s.URL)
+		fmt.Fprintln(p.stdout, s.URL) // whole, however long: it was checked
 		if isTerminal(p.stdout) && !c.Bool("print") {
 			if err := openBrowser(s.URL); err != nil {
 				p.err().line("open that address in a browser on this machine")

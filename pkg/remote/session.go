@@ -83,7 +83,11 @@ func (c *Conn) renew(lost *session) *trouble {
 		if o.trouble != nil && o.trouble.fatal {
 			return o.trouble
 		}
-		return &trouble{msg: c.target.origin + " lost the session and opened no other", reason: "session lost", fatal: true}
+		t := &trouble{msg: c.target.origin + " lost the session and opened no other", reason: "session lost", fatal: true}
+		if o.trouble != nil {
+			t.msg, t.hint = t.msg+": "+o.trouble.msg, o.trouble.hint
+		}
+		return t
 	}
 	c.begin(o)
 	c.opts.Log.Info("opened session again", "server", c.plan.Server, "key", c.plan.Key)
