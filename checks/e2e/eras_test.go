@@ -57,6 +57,7 @@ func TestBothErasOnBothSides(t *testing.T) {
 		t.Run(server, func(t *testing.T) {
 			r := rig.New(t, mcpx, fmt.Sprintf(`{"mcpServers": {
 				"own":  {"command": %[1]q, "args": ["rich", "own"], "mcpx": {"protocol": %[2]q, "scope": "session"}},
+				"each": {"command": %[1]q, "args": ["rich", "each"], "mcpx": {"protocol": %[2]q, "scope": "call"}},
 				"both": {"command": %[1]q, "args": ["rich", "both"], "mcpx": {"protocol": %[2]q}},
 				"mute": {"command": %[1]q, "args": ["rich", "mute"], "mcpx": {"protocol": %[2]q, "serverRequests": "refuse"}}}}`, self, server))
 			for _, host := range []string{"2025-11-25", "2026-07-28"} {
@@ -78,6 +79,9 @@ func testCell(t *testing.T, r *rig.Rig, server, host string) {
 	own, _ := eraClient(t, r, "o"+host, host, "own")
 	ask(own, "elicits", `"who":"o`+host+`"`)
 	ask(own, "samples", "by o"+host)
+
+	each, _ := eraClient(t, r, "e"+host, host, "each")
+	ask(each, "elicits", `"who":"e`+host+`"`)
 
 	// Of a shared server, a modern one's questions are certain to be the caller's.
 	a, told := eraClient(t, r, "a"+host, host, "both")

@@ -129,6 +129,9 @@ func (m *Mux) parkWith(c *call, line *[]byte, keep func()) (then func()) {
 		q.ask.Key = fmt.Appendf(nil, `"r%d"`, i+1)
 		asks = append(asks, q.ask)
 	}
+	if before := a.keep; before != nil {
+		keep = before
+	}
 	*a = parked{state: statePrefix + rand.Text(), until: time.Now().Add(questionLife), put: open, keep: keep}
 	*line = wire.AppendResult(*line, c.hostID, era.InputRequired(asks, a.state, m.info))
 	done, method, p := c.done, c.method, c.port
@@ -184,7 +187,10 @@ func (p *Port) resume(c *call, answers []era.Answer, state string) (lines []byte
 	}
 	delete(p.parked, state)
 	a := old.parked
-	keep, a.state, a.keep = a.keep, "", nil
+	a.state = ""
+	if keep = func() {}; c.lease != nil { // else the instance is kept until the call is over
+		keep, a.keep = a.keep, nil
+	}
 	old.key, old.hostID, old.token = c.key, append(old.hostID, c.hostID...), append(old.token, c.token...)
 	old.caps, old.level = append(old.caps[:0], c.caps...), c.level
 	old.timeout, old.max, old.done, old.lease = c.timeout, c.max, c.done, c.lease

@@ -73,7 +73,7 @@ func (l *lane) depart() *port {
 	if p != nil {
 		p.unpin()
 	}
-	if p == nil || p.inFlight > 0 {
+	if p == nil || p.inFlight > 0 || p.Parked("") {
 		return nil
 	}
 	delete(l.c.ports, p.on)
@@ -90,7 +90,7 @@ func (p *port) leave() {
 		close(c.freed)
 		c.freed = nil
 	}
-	gone := p.inFlight == 0 && p != p.lane.current && c.ports[p.on] == p
+	gone := p.inFlight == 0 && p != p.lane.current && c.ports[p.on] == p && !p.Parked("")
 	if gone {
 		delete(c.ports, p.on)
 	}

@@ -210,7 +210,7 @@ func (l *lane) attempt(it *item, last bool) bool {
 	c.mu.Unlock()
 	switch {
 	case gone:
-		if err == nil {
+		if lease != nil {
 			lease.Release()
 		}
 		c.forgotten(it.id)
@@ -218,6 +218,8 @@ func (l *lane) attempt(it *item, last bool) bool {
 	case err != nil:
 		l.failed(&it.Envelope, err)
 		c.done(it.mark)
+	case lease == nil:
+		return l.goOn(&it.message, s)
 	default:
 		return l.submit(&it.message, s, lease, last)
 	}

@@ -149,6 +149,9 @@ func (l *lane) warm(m *message) bool {
 	if err != nil || s.perCall() || l.allowed(m, s) != nil {
 		return false
 	}
+	if l.goOn(m, s) {
+		return true
+	}
 	lease, ok := c.o.Servers.Running(s.verdict.server, s.rs.Key, c.who.Session)
 	if !ok {
 		return false
@@ -157,7 +160,7 @@ func (l *lane) warm(m *message) bool {
 }
 
 // acquire waits until the request may go, finds out where it belongs and leases
-// an instance there.
+// an instance there; none for one that goes on where it was.
 func (l *lane) acquire(it *item) (*pool.Lease, *spot, error) {
 	if err := l.awaitRoom(it); err != nil {
 		return nil, nil, err
@@ -170,8 +173,54 @@ func (l *lane) acquire(it *item) (*pool.Lease, *spot, error) {
 	if err := l.allowed(&it.message, s); err != nil {
 		return nil, nil, err
 	}
+	if l.asked(&it.Envelope) != nil {
+		return nil, s, nil
+	}
 	lease, err := l.lease(it.ctx, s)
 	return lease, s, err
+}
+
+// asked is the port whose server has asked about a request, which the modern host
+// makes once more with the answers; nil for any other request.
+func (l *lane) asked(env *wire.Envelope) *port {
+	if env.RequestState.Empty() {
+		return nil
+	}
+	state := env.Text(env.RequestState)
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	for _, p := range l.c.ports {
+		if mux.IsParked(state) && p.lane == l && p.Parked(state) {
+			return p
+		}
+	}
+	return nil
+}
+
+// goOn sends such a request to the process that asked: the session may be
+// elsewhere by now, and a process for one call is not found again. False when
+// none waits for it.
+func (l *lane) goOn(m *message, s *spot) bool {
+	p, mark := l.asked(&m.Envelope), m.mark
+	if p == nil {
+		return false
+	}
+	l.c.mu.Lock()
+	p.inFlight++
+	l.c.sent.Add(1)
+	l.c.mu.Unlock()
+	end := func() {
+		p.leave()
+		l.c.done(mark)
+	}
+	err := p.Request(&m.Envelope, mux.CallOptions{
+		Timeout: s.verdict.server.CallTimeout, Max: max(maxCallTime, s.verdict.server.CallTimeout), Done: end, Modern: true,
+	})
+	if err != nil {
+		l.failed(&m.Envelope, err)
+		end()
+	}
+	return true
 }
 
 // lease leases the instance of a spot, starting it if need be.
