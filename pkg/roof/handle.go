@@ -9,24 +9,21 @@ import (
 	"github.com/dezren39/mcpx/pkg/wire"
 )
 
-// The two kinds of handles, so that neither is taken for the other.
-const (
-	cursorTag = "mcpx-cursor-1."
-	taskTag   = "mcpx-task-1."
-)
+// taskTag begins the task ids that hosts see.
+const taskTag = "mcpx-task-1."
 
 // seal makes a string of a server's name and what it gave, a raw JSON string or
 // nothing, that comes back from the host as it was.
-func seal(tag, server string, raw []byte) string {
+func seal(server string, raw []byte) string {
 	in := binary.AppendUvarint(nil, uint64(len(server)))
 	in = append(append(in, server...), raw...)
-	return tag + base64.RawURLEncoding.EncodeToString(in)
+	return taskTag + base64.RawURLEncoding.EncodeToString(in)
 }
 
 // open takes a sealed string apart. It comes from outside and is trusted in
 // nothing: ok is false unless it is one that seal makes, for one of servers.
-func open(tag, text string, servers []string) (server string, raw []byte, ok bool) {
-	body, ok := strings.CutPrefix(text, tag)
+func open(text string, servers []string) (server string, raw []byte, ok bool) {
+	body, ok := strings.CutPrefix(text, taskTag)
 	if !ok {
 		return "", nil, false
 	}
@@ -41,52 +38,17 @@ func open(tag, text string, servers []string) (server string, raw []byte, ok boo
 			return "", nil, false
 		}
 	}
-	return server, raw, slices.Contains(servers, server) && seal(tag, server, raw) == text
-}
-
-// Cursor is a place in the lists of several servers: a page of Server's. Own is
-// the cursor it gave for that, raw, empty for its first page.
-type Cursor struct {
-	Server string
-	Own    []byte
-}
-
-// Text is the cursor as a host sees it.
-func (c Cursor) Text() string { return seal(cursorTag, c.Server, c.Own) }
-
-// ReadCursor reads a host's cursor. ok is false when it is none of ours, or that
-// of a server which is not among servers: then it is answered like any other
-// that nobody knows.
-func ReadCursor(text string, servers []string) (c Cursor, ok bool) {
-	server, own, ok := open(cursorTag, text, servers)
-	if !ok {
-		return Cursor{}, false
-	}
-	return Cursor{server, own}, true
-}
-
-// Next is the page after c, when next is the raw cursor that its server gave,
-// empty for none: its own next, else the first of the server after it by name.
-// ok is false after the last.
-func (c Cursor) Next(next []byte, servers []string) (after Cursor, ok bool) {
-	if len(next) > 0 {
-		return Cursor{c.Server, next}, true
-	}
-	for _, s := range servers {
-		if s > c.Server && (!ok || s < after.Server) {
-			after, ok = Cursor{Server: s}, true
-		}
-	}
-	return after, ok
+	return server, raw, slices.Contains(servers, server) && seal(server, raw) == text
 }
 
 // TaskID is the id under which a host knows a server's task; raw is the server's,
 // as sent.
-func TaskID(server string, raw []byte) string { return seal(taskTag, server, raw) }
+func TaskID(server string, raw []byte) string { return seal(server, raw) }
 
-// ReadTaskID reads a host's task id; ok as for ReadCursor.
+// ReadTaskID reads a host's task id. ok is false when it is none of ours, or that of a
+// server which is not among servers.
 func ReadTaskID(text string, servers []string) (server string, raw []byte, ok bool) {
-	server, raw, ok = open(taskTag, text, servers)
+	server, raw, ok = open(text, servers)
 	if !ok || len(raw) == 0 {
 		return "", nil, false
 	}

@@ -12,52 +12,25 @@ import (
 
 var visible = []string{"a", "b", "foo__bar"}
 
-func TestCursor(t *testing.T) {
-	for _, c := range []Cursor{{"a", nil}, {"b", []byte(`"x\u0041/é"`)}, {"foo__bar", []byte(`""`)}} {
-		got, ok := ReadCursor(c.Text(), visible)
-		if !ok || got.Server != c.Server || string(got.Own) != string(c.Own) {
-			t.Errorf("%v came back as %v %v", c, got, ok)
+func TestTaskID(t *testing.T) {
+	for server, raw := range map[string]string{"a": `"1"`, "b": `"x\u0041/é"`, "foo__bar": `""`} {
+		got, own, ok := ReadTaskID(TaskID(server, []byte(raw)), visible)
+		if !ok || got != server || string(own) != raw {
+			t.Errorf("(%s, %s) came back as %q %q %v", server, raw, got, own, ok)
 		}
 	}
-	sealed := func(s string) string { return cursorTag + base64.RawURLEncoding.EncodeToString([]byte(s)) }
-	good := Cursor{"a", []byte(`"c"`)}.Text()
+	sealed := func(s string) string { return taskTag + base64.RawURLEncoding.EncodeToString([]byte(s)) }
+	good := TaskID("a", []byte(`"c"`))
 	for name, text := range map[string]string{
-		"nothing": "", "a server's own": "c", "the tag alone": cursorTag, "not base64": cursorTag + "*",
-		"a hidden server's":    Cursor{"hidden", []byte(`"c"`)}.Text(),
-		"a task id":            TaskID("a", []byte(`"c"`)),
+		"nothing": "", "a server's own": "c", "the tag alone": taskTag, "not base64": taskTag + "*",
+		"a hidden server's":    TaskID("hidden", []byte(`"c"`)),
 		"a name that is short": sealed("\x05a"), "a name without end": sealed("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01a"),
 		"a length in two ways": sealed("\x81\x00a"), "a number": sealed("\x01a7"), "half a string": sealed("\x01a\"c"),
 		"two strings": sealed("\x01a\"c\"\"d\""), "half a surrogate": sealed("\x01a\"\\ud800\""), "not UTF-8": sealed("\x01a\"\xff\""),
 		"padding": good + "==", "a line end": good + "\n", "other bits at the end": good[:len(good)-1] + string(good[len(good)-1]+1),
 	} {
-		if got, ok := ReadCursor(text, visible); ok {
-			t.Errorf("%s: read as %v", name, got)
-		}
-	}
-}
-
-func TestNextCursor(t *testing.T) {
-	walk := func(c Cursor, servers ...string) string {
-		c, ok := c.Next(nil, servers)
-		if !ok {
-			return "end"
-		}
-		return c.Server + string(c.Own)
-	}
-	if got, ok := (Cursor{"a", nil}).Next([]byte(`"2"`), visible); !ok || got.Server != "a" || string(got.Own) != `"2"` {
-		t.Errorf("its own next: %v %v", got, ok)
-	}
-	for _, tt := range []struct {
-		name, got, want string
-	}{
-		{"the server after it", walk(Cursor{"a", []byte(`"9"`)}, "c", "b", "a"), "b"},
-		{"the end", walk(Cursor{"c", nil}, "c", "b", "a"), "end"},
-		{"after a server that has gone", walk(Cursor{"b", nil}, "a", "c"), "c"},
-		{"the first of all", walk(Cursor{}, "b", "a"), "a"},
-		{"of none", walk(Cursor{}), "end"},
-	} {
-		if tt.got != tt.want {
-			t.Errorf("%s: got %s, want %s", tt.name, tt.got, tt.want)
+		if server, raw, ok := ReadTaskID(text, visible); ok {
+			t.Errorf("%s: read as %q %q", name, server, raw)
 		}
 	}
 }
@@ -66,16 +39,13 @@ func TestNextCursor(t *testing.T) {
 // would have been made.
 func FuzzHandle(f *testing.F) {
 	f.Add("a", []byte(`"c"`), "x")
-	f.Add("foo__bar", []byte{}, Cursor{"a", []byte(`"c"`)}.Text())
+	f.Add("foo__bar", []byte{}, TaskID("a", []byte(`"c"`)))
 	f.Fuzz(func(t *testing.T, server string, raw []byte, text string) {
 		_, isID := wire.CanonicalID(raw)
-		wellMade := len(raw) == 0 || isID && raw[0] == '"'
-		got, ok := ReadCursor(Cursor{server, raw}.Text(), []string{"other", server})
-		if ok != wellMade || ok && (got.Server != server || string(got.Own) != string(raw)) {
-			t.Errorf("(%q, %q) came back as %v %v", server, raw, got, ok)
-		}
-		if got, ok := ReadCursor(text, visible); ok && (got.Text() != text || !slices.Contains(visible, got.Server)) {
-			t.Errorf("%q was read as %v", text, got)
+		wellMade := isID && len(raw) > 0 && raw[0] == '"'
+		got, own, ok := ReadTaskID(TaskID(server, raw), []string{"other", server})
+		if ok != wellMade || ok && (got != server || string(own) != string(raw)) {
+			t.Errorf("(%q, %q) came back as %q %q %v", server, raw, got, own, ok)
 		}
 		if server, raw, ok := ReadTaskID(text, visible); ok && (TaskID(server, raw) != text || !slices.Contains(visible, server)) {
 			t.Errorf("%q was read as %v %q", text, server, raw)
@@ -121,7 +91,6 @@ func TestOpenTasks(t *testing.T) {
 		{"of two at once", `{"taskId":"` + a + `","_meta":{"io.modelcontextprotocol/related-task":{"taskId":"` + b + `"}}}`, "", "", false},
 		{"a server's own id", `{"taskId":"t1"}`, "", "", false},
 		{"a hidden server's", `{"taskId":"` + TaskID("hidden", []byte(`"t"`)) + `"}`, "", "", false},
-		{"a cursor", `{"taskId":"` + Cursor{"a", []byte(`"t"`)}.Text() + `"}`, "", "", false},
 		{"an empty one", `{"taskId":"` + TaskID("a", nil) + `"}`, "", "", false},
 	}
 	for _, tt := range tests {
