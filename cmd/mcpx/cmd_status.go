@@ -59,6 +59,7 @@ func (p printer) status(s *api.Status, home string, now time.Time) {
 	if len(s.Sessions) > 0 {
 		p.line("")
 		p.table(sessionTable(s.Sessions, home, now))
+		p.byHand(s.Sessions)
 	}
 	if n := len(s.Problems); n > 0 {
 		p.line("")

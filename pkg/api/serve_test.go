@@ -42,7 +42,7 @@ func TestReadJSON(t *testing.T) {
 
 // Threat T10: no request describes a server, it names one.
 func TestNoRequestTakesAProgram(t *testing.T) {
-	for _, request := range []any{&TrustRequest{}, &RestartRequest{}, &RulesRequest{}, &struct{}{}} {
+	for _, request := range []any{&TrustRequest{}, &RestartRequest{}, &RulesRequest{}, &SwitchRequest{}, &RootsRequest{}, &struct{}{}} {
 		for _, member := range []string{"command", "args", "env", "url", "headers", "config", "cwd"} {
 			body := `{"` + member + `":"x"}`
 			err := ReadJSON(httptest.NewRequest("POST", "/", strings.NewReader(body)), request)

@@ -39,6 +39,10 @@ func (d *Daemon) routes() map[string]http.HandlerFunc {
 		"GET /v1/rules": d.getRules,
 		"PUT /v1/rules": d.putRules,
 
+		"PUT /v1/sessions/{id}/visible":    d.putVisible,
+		"DELETE /v1/sessions/{id}/visible": d.deleteVisible,
+		"PUT /v1/sessions/{id}/roots":      d.putRoots,
+
 		"GET /v1/auth":                  d.getAuth,
 		"GET /v1/auth/{server}":         d.getAuthOf,
 		"POST /v1/auth/logout":          d.postLogoutAll,

@@ -70,6 +70,7 @@ type Daemon struct {
 	stop func() // begins an orderly end; safe to call twice
 
 	rereading sync.Mutex // held while the views follow the files
+	choosing  sync.Mutex // held while a session's switch or roots are changed
 
 	wg   sync.WaitGroup
 	mu   sync.Mutex // guards what follows

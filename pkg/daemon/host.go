@@ -61,6 +61,7 @@ func (d *Daemon) host(a *attached, hello api.Hello, shim socket.Peer, h handed) 
 		Hello: hello, Chain: proc.Ancestors(shim.PID, hostDepth), Home: d.o.Dirs.Home,
 		Epoch: d.epoch, CallID: d.callID, Say: func(s string) { a.say(api.ShimLine{Stderr: s}) },
 		Resume: lines.State(), MidWrite: lines.WasWriting(), Keep: lines.Save,
+		May:     func(dir string) bool { return within(dir, d.ceiling()) },
 		Servers: d.servers, World: d.world, Version: d.o.Version, Log: d.o.Log,
 	})
 	var last api.ShimLine

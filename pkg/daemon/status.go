@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -187,7 +188,7 @@ func list(names []string) []string {
 func rootsOf(rs []roots.Root) []api.RootStatus {
 	out := []api.RootStatus{}
 	for _, r := range rs {
-		out = append(out, api.RootStatus{URI: r.URI, Origin: string(r.Origin), Ignored: r.Ignored})
+		out = append(out, api.RootStatus{URI: cmp.Or(r.URI, r.Path), Origin: string(r.Origin), Ignored: r.Ignored})
 	}
 	return out
 }

@@ -92,7 +92,7 @@ func New(out Writer, o Options) *Conn {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	c := &Conn{
-		shared: &shared{}, o: o, who: who, alone: alone, given: given(o.Hello), out: out,
+		shared: newShared(), o: o, who: who, alone: alone, given: given(o.Hello), out: out,
 		life: life, end: end,
 		initialized: make(chan struct{}),
 		drain:       make(chan struct{}),

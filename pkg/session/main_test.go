@@ -43,6 +43,7 @@ type stage struct {
 	keep    func([]byte) error
 	resume  []byte
 	log     *slog.Logger
+	may     func(dir string) bool
 
 	conn  *Conn
 	in    *io.PipeWriter
@@ -76,7 +77,7 @@ func (s *stage) open() {
 	s.conn = New(out, Options{
 		Hello: s.hello, Chain: s.chain, Home: "/home/u", Epoch: "e", Version: "1",
 		CallID: func() string { calls++; return fmt.Sprint(calls) },
-		Keep:   s.keep, Resume: s.resume,
+		Keep:   s.keep, Resume: s.resume, May: s.may,
 		Say: s.host.hear, Servers: s.servers, World: s.world, Log: s.log,
 	})
 	var in *io.PipeReader

@@ -26,19 +26,25 @@ type kept struct {
 	Level        string              `json:"level,omitempty"`
 	Subs         map[string][]string `json:"subs,omitempty"`    // resources subscribed to, by server
 	Listens      []string            `json:"listens,omitempty"` // lines of a modern host
+	Chosen       *choice             `json:"chosen,omitempty"`  // the session's, chosen by hand
 }
 
 // keep saves the connection's state. Needs c.mu. A client that says too much of
 // itself is a stranger to the next daemon.
 func (c *Conn) keep() {
+	if err := c.fit(); err != nil {
+		c.o.Log.Warn("kept no state", "session", c.who.Session, "err", err)
+	}
+}
+
+// fit keeps as much as fits, what has to be at least.
+func (c *Conn) fit() error {
 	if c.save() == nil {
-		return
+		return nil
 	}
 	k := c.state()
 	k.Client = nil
-	if err := c.write(k); err != nil {
-		c.o.Log.Warn("kept no state", "session", c.who.Session, "err", err)
-	}
+	return c.write(k)
 }
 
 // save is keep when it matters whether all of it fits.
@@ -48,6 +54,9 @@ func (c *Conn) state() kept {
 	k := kept{
 		Protocol: c.host.protocol, Client: c.host.clientInfo, Capabilities: c.host.capabilities,
 		Initialized: c.ready(), Asks: slices.Sorted(maps.Keys(c.asks)), Level: c.level, Subs: map[string][]string{},
+	}
+	if chosen := c.shared.chosen(); chosen.N > 0 {
+		k.Chosen = chosen
 	}
 	for name, l := range c.lanes {
 		if len(l.subs) > 0 {
@@ -74,10 +83,18 @@ func (c *Conn) write(k kept) error {
 }
 
 // resume takes up what a daemon before kept. The state is untrusted: it says
-// what the host said of itself and nothing that is believed of anybody.
+// what the host said of itself, and what was chosen for the session by hand, as far
+// as that may be now.
 func (c *Conn) resume(state []byte) {
 	var k kept
-	if len(state) == 0 || json.Unmarshal(state, &k) != nil || k.Protocol == "" {
+	if len(state) == 0 || json.Unmarshal(state, &k) != nil {
+		return
+	}
+	if k.Chosen != nil {
+		k.Chosen.Roots = slices.DeleteFunc(k.Chosen.Roots, func(dir string) bool { return c.o.May != nil && !c.o.May(dir) })
+		c.shared.adopt(k.Chosen)
+	}
+	if k.Protocol == "" {
 		return
 	}
 	c.host = factsOf(k.Protocol, k.Client, k.Capabilities)

@@ -127,6 +127,13 @@ func (f *fakeServers) started() string {
 	return strings.Join(f.starts, " ")
 }
 
+func (f *fakeServers) rootsChanged() []string {
+	synctest.Wait()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.changed
+}
+
 func (f *fakeServers) close() {
 	for _, p := range f.pools {
 		if err := p.Close(context.Background()); err != nil {

@@ -56,9 +56,10 @@ type Options struct {
 	Say    func(string)  // prints on the shim's stderr
 	Single bool          // it is for one request: without an id it has no session, and what a session would own lives for the call
 
-	Resume   []byte             // the state that a daemon before kept; nil for a new connection
-	MidWrite bool               // it ended inside a write to the host
-	Keep     func([]byte) error // keeps the state for the daemon that comes after; nil: nobody does
+	Resume   []byte                // the state that a daemon before kept; nil for a new connection
+	MidWrite bool                  // it ended inside a write to the host
+	Keep     func([]byte) error    // keeps the state for the daemon that comes after; nil: nobody does
+	May      func(dir string) bool // whether a directory may be set as a root (daemon.rootsCeiling); nil: any
 
 	Servers Servers
 	World   World

@@ -125,7 +125,7 @@ func (c *Conn) stood(old *stand, facts roots.Facts, stale string) *stand {
 	st.roots = roots.Seed(facts, c.o.World.Canon)
 	st.dir, st.origin = roots.Primary(st.roots)
 	st.view = c.o.World.View(st.dir)
-	st.decision = Decide(st.view, common.rules.Table, st.dir, visibility.Override{})
+	st.decision = Decide(st.view, common.rules.Table, st.dir, common.choice.Switch)
 	return st
 }
 

@@ -76,6 +76,7 @@ func (t *Table) join(c *Conn, now time.Time) {
 		s = &joined{shared: c.shared}
 		t.sessions[c.who.Session] = s
 	}
+	s.shared.adopt(c.shared.chosen())
 	c.shared = s.shared
 	s.open++
 }

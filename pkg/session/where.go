@@ -108,6 +108,7 @@ func (c *Conn) known(env *wire.Envelope) (*stand, roots.Facts) {
 	if st != nil {
 		facts = st.facts
 	}
+	facts.Set = c.shared.chosen().Roots
 	if env != nil && env.Meta != (wire.Span{}) {
 		if dir := roots.MetaCheckout(env.Bytes(env.Meta)); dir != "" {
 			facts.Meta = dir
@@ -129,7 +130,7 @@ func stale(st *stand) string {
 // unless they promised to tell, when the last look is a second old. Needs look.mu.
 func (c *Conn) mustLook(st *stand) bool {
 	host := c.facts()
-	if !host.roots || c.given.Flag != "" || c.given.Var != "" {
+	if !host.roots || c.given.Flag != "" || c.given.Var != "" || len(c.shared.chosen().Roots) > 0 {
 		return false
 	}
 	if st == nil || c.look.at.IsZero() || c.look.dirty.Load() {

@@ -155,6 +155,24 @@ func TestASwitchOutranksTheRules(t *testing.T) {
 	}
 }
 
+func TestANarrowSwitchShowsNothingThatRulesHide(t *testing.T) {
+	table := parse(t, someRules).On(linux)
+	o, err := table.Decide(servers, "/x", Override{}).Change(Hide, "gopls")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Narrow = true
+	for dir, want := range map[string]string{"/x": "atlassian bigquery foo foo__bar", "/ws": "atlassian bigquery", "/scratch": ""} {
+		if got := strings.Join(table.Decide(servers, dir, o).Visible(), " "); got != want {
+			t.Errorf("%s: sees %q, want %q", dir, got, want)
+		}
+	}
+	o.Narrow = false
+	if got := table.Decide(servers, "/scratch", o).Visible(); len(got) != 4 {
+		t.Errorf("a person's outranks the rules: %v", got)
+	}
+}
+
 func TestChangeRefuses(t *testing.T) {
 	d := None().On(linux).Decide(servers, "/x", Override{})
 	tests := []struct {

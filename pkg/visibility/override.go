@@ -16,6 +16,10 @@ type Override struct {
 	All    bool     `json:"all,omitempty"`
 	Names  []string `json:"names,omitempty"`  // those seen, when not all are; sorted
 	Except []string `json:"except,omitempty"` // those not seen of all; sorted
+
+	// Narrow is a switch of one who may only take away: it shows nothing that the
+	// rules hide, wherever the session goes and whatever they become.
+	Narrow bool `json:"narrow,omitempty"`
 }
 
 // sees is what a session sees of one server, given what the rules allow.
@@ -23,6 +27,8 @@ func (o Override) sees(server string, a Allow) bool {
 	switch {
 	case !o.Set:
 		return a.Has(server)
+	case o.Narrow && !a.Has(server):
+		return false
 	case o.All:
 		return !slices.Contains(o.Except, server)
 	}

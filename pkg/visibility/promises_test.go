@@ -15,7 +15,7 @@ var promises = []struct{ sentence, test, where string }{
 	// Features
 	{"Per-directory allow-list of MCP servers, inherited by subdirectories", "visibility.TestMatch/a directory under it inherits", ""},
 	{"Hides the tools and refuses the calls", "visibility.TestDecide", ""},
-	{"Per-session switches: narrow or widen the session you are in, temporarily, without touching the rules", "visibility.TestChange", ""},
+	{"Per-session switches: narrow or widen the session you are in, temporarily, without touching the rules", "e2e.TestSwitches", ""},
 	{"Honest readout: each server's runtime state, so \"allowed but dead\" is visible", "", "daemon: status joins decision and state"},
 	{"A saved rule reaches running sessions immediately", "session.TestAnEditOfTheRulesReachesWhomItConcerns", ""},
 	// Why
@@ -52,7 +52,7 @@ var promises = []struct{ sentence, test, where string }{
 	{"logDecisions: one line per session: which rule matched, which servers survived", "session.TestDecisionsAreLoggedOncePerSession", ""},
 	// How it works
 	{"A server that connected a moment ago and is called immediately is refused too", "session.TestAHiddenServerIsAnUnknownName", ""},
-	{"A child's scope is its own, a parent's restriction does not reach it", "", "session: a switch belongs to a session"},
+	{"A child's scope is its own, a parent's restriction does not reach it", "session.TestASessionsConnectionsShareWhatWasChosen", ""},
 	// Settings
 	{"Says so when the document does not exist yet", "source.TestRulesAreWhereTheConfigSays", ""},
 	{"Default: all, none or custom", "visibility.TestEdit/another default", ""},
@@ -68,10 +68,10 @@ var promises = []struct{ sentence, test, where string }{
 	{"and the visible and hidden counts", "visibility.TestDecide", ""},
 	{"flip one to add or remove that server for the session you are looking at", "visibility.TestChange/widen a rule", ""},
 	{"or use All / None / Back to the rule", "visibility.TestChange/back to the rules", ""},
-	{"The response to the write is the new readout", "", "daemon: answers PUT visible with the decision"},
+	{"The response to the write is the new readout", "e2e.TestSwitches", ""},
 	{"Nothing is written to the rules document", "visibility.TestASwitchOutranksTheRules", ""},
-	{"and the override dies with the session", "", "session: ends"},
-	{"It outranks the rules while set: a rules save no longer disturbs that session", "visibility.TestASwitchOutranksTheRules", ""},
+	{"and the override dies with the session", "session.TestASessionsConnectionsShareWhatWasChosen", ""},
+	{"It outranks the rules while set: a rules save no longer disturbs that session", "session.TestASwitchIsTheSessionsAndOutranksRules", ""},
 	{"Back to the rule re-joins", "visibility.TestChange/back to the rules", ""},
 	{"It may widen, not just narrow", "visibility.TestChange/widen a rule", ""},
 	{"up to whatever is enabled: it cannot conjure a disabled server", "visibility.TestChangeRefuses/a server that is off", ""},
@@ -115,7 +115,11 @@ func TestPromises(t *testing.T) {
 
 func testsOf(t *testing.T, pkg string) string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join("..", pkg, "*_test.go"))
+	dir := filepath.Join("..", pkg)
+	if pkg == "e2e" {
+		dir = filepath.Join("..", "..", "checks", pkg)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
