@@ -51,6 +51,7 @@ type facts struct {
 	autostartKept  bool   // nobody else can replace it
 	autostartError error
 
+	taken   string   // the address of the HTTP front, when no daemon runs and another process has it
 	git     string   // "" when it is not on the PATH
 	ignored []string // XDG variables that mcpx connect does not go by
 	bypass  []bypass
@@ -72,6 +73,10 @@ type bypass struct{ host, file, entry, instead string }
 // diagnose says what is right and what is not, and how to mend it. Pure.
 func diagnose(f facts) []finding {
 	found := []finding{f.daemonFinding(), f.socketFinding()}
+	if f.taken != "" {
+		found = append(found, finding{levelFail, "http", f.taken + " is held by another process, which hosts would tell their token",
+			"end what listens there, or write another port in daemon.http.listen"})
+	}
 	found = append(found, f.programFinding())
 	found = append(found, f.configFindings()...)
 	found = append(found, f.projectFindings()...)

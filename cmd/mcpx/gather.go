@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"errors"
+	"net"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/urfave/cli/v3"
 
@@ -28,6 +30,9 @@ func (p *program) gather(ctx context.Context, c *cli.Command) (facts, error) {
 	ver, _ := build()
 	f := facts{version: ver, home: v.dirs.Home, runtime: v.dirs.Runtime, files: v.cfg.Files, projects: loader.Projects(v.cc.Cwd)}
 	p.gatherDaemon(ctx, &f)
+	if h := v.cfg.Daemon.HTTP; h != nil && f.daemon == nil {
+		f.taken = heldByAnother(h.Listen)
+	}
 	f.problems = api.Problems(v.cfg.Problems)
 	base := p.childBase(ctx, v, f.daemon)
 	if f.daemon != nil {
@@ -46,6 +51,19 @@ func (p *program) gather(ctx context.Context, c *cli.Command) (facts, error) {
 	f.ignored = p.ignored(c, v.dirs)
 	f.bypass = bypasses(v)
 	return f, nil
+}
+
+// heldByAnother is the address when another process listens there: hosts would
+// send it their token.
+func heldByAnother(addr string) string {
+	l, err := net.Listen("tcp", strings.Replace(addr, "localhost:", "127.0.0.1:", 1))
+	switch {
+	case err == nil:
+		_ = l.Close()
+	case errors.Is(err, syscall.EADDRINUSE):
+		return addr
+	}
+	return ""
 }
 
 // gatherDaemon asks the one that runs.
