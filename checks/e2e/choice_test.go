@@ -177,3 +177,43 @@ func TestAServerOfTheSessionsOwnIsToldOfSetRoots(t *testing.T) {
 		return strings.Contains(got, linked) && !strings.Contains(got, main+"\"")
 	})
 }
+
+// TestStatusline: what stands in a host's line, from inside and outside of a
+// session. It starts no daemon.
+func TestStatusline(t *testing.T) {
+	r := rig.New(t, mcpx, `{"mcpServers": {`+rich(t, "ash", "")+`,`+rich(t, "elm", "")+`, "dead": {"command": "/nowhere/server"}}}`)
+	r.Env = append(r.Env, "LANG=C.UTF-8", "LC_ALL=C.UTF-8")
+	cmd := r.Command("statusline")
+	if out, err := cmd.Output(); err == nil || len(out) > 0 {
+		t.Errorf("without a daemon: %q, %v", out, err)
+	}
+	if len(r.Daemons()) > 0 {
+		t.Error("it started a daemon")
+	}
+	h := r.Connect(r.Home)
+	h.Open()
+	line := func(want string, args ...string) {
+		t.Helper()
+		r.Until(want, func(api.Status) bool { return r.Mcpx(append([]string{"statusline"}, args...)...) == want+"\n" })
+	}
+	line("MCP all")
+	r.Write(filepath.Join(r.Home, rulesFile), `{"default": ["ash", "elm"]}`)
+	line("MCP ash +1")
+	r.Write(filepath.Join(r.Home, rulesFile), `{"default": ["ash", "typo"]}`)
+	line("MCP ash!")
+	r.Write(filepath.Join(r.Home, rulesFile), `{"default": ["ash", "dead"]}`)
+	line("MCP ash +1")
+	h.Ask("tools/call", map[string]any{"name": "dead__x", "arguments": map[string]any{}})
+	line("MCP ash +1•")
+	r.Mcpx("sessions", "none")
+	line("MCP none*")
+	if got := r.Elsewhere("statusline"); got != "MCP none*\n" {
+		t.Errorf("elsewhere, with one session: %q", got)
+	}
+	other := r.Connect(r.Home, "--session", "other", "ash")
+	other.Open()
+	line("MCP ash +1", "--session", "other") // it connects to no dead one
+	if got := r.Elsewhere("statusline"); got != "MCP rules: ash +1\n" {
+		t.Errorf("elsewhere, with two sessions: %q", got)
+	}
+}

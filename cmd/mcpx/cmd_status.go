@@ -136,26 +136,29 @@ func heading(names ...string) []cell {
 }
 
 func stateCell(in api.InstanceStatus, now time.Time) cell {
-	switch in.State {
-	case "connected":
-		return cell{fmt.Sprintf("connected (%s)", plural(in.Tools, "tool", "tools")), green}
-	case "backing-off":
+	switch words := in.Words(); {
+	case in.State == "connected":
+		return cell{words, green}
+	case words == api.SignIn:
+		return cell{words, yellow}
+	case in.State == "backing-off":
 		if !in.RetryAt.After(now) {
 			return cell{"failed, tries again", red}
 		}
-		return cell{"backing off " + ago(in.RetryAt.Sub(now)), yellow}
-	case "failed", "list-failed":
-		return cell{strings.ReplaceAll(in.State, "-", " "), red}
+		return cell{api.BackingOff + " " + ago(in.RetryAt.Sub(now)), yellow} // why stands below
+	case in.State == "failed":
+		return cell{api.Failed, red}
+	case in.State == "list-failed":
+		return cell{words, red}
 	}
 	return cell{in.State, yellow}
 }
 
 func idleCell(s api.ServerStatus) cell {
-	state := cmp.Or(s.State, "idle")
-	if s.Listed {
-		state += fmt.Sprintf(" (%s kept)", plural(s.Tools, "tool", "tools"))
+	if s.Listed && cmp.Or(s.State, api.Idle) == api.Idle {
+		return cell{api.ListKept, dim}
 	}
-	return cell{state, dim}
+	return cell{cmp.Or(s.State, api.Idle), dim}
 }
 
 // rootOrKey is the root, which says more than the key that holds it.
@@ -197,9 +200,11 @@ func sees(servers []api.SessionServer) string {
 	var names []string
 	hidden := 0
 	for _, s := range servers {
-		if strings.HasPrefix(s.State, "hidden") || s.State == "disabled" || s.State == "untrusted" {
+		switch {
+		case s.State == api.NoSuchName:
+		case strings.HasPrefix(s.State, "hidden"), s.State == "disabled", s.State == "untrusted":
 			hidden++
-		} else {
+		default:
 			names = append(names, s.Name)
 		}
 	}

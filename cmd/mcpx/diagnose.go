@@ -231,6 +231,7 @@ func (f facts) instanceFindings() []finding {
 			continue
 		}
 		reason := cmp.Or(in.Reason, in.LastError, "no reason given")
+		word, _, _ := strings.Cut(in.Words(), " (")
 		fix := "run it by hand: mcpx explain " + hostfile.Quote(in.Server) + " --shell; its last words: mcpx logs " + hostfile.Quote(in.Server)
 		switch {
 		case strings.Contains(reason, "needs sign-in"):
@@ -238,7 +239,10 @@ func (f facts) instanceFindings() []finding {
 		case f.isRemote(in.Server):
 			fix = "see that it runs and that its url is right: mcpx explain " + hostfile.Quote(in.Server)
 		}
-		found = append(found, finding{levelFail, in.Server, strings.ReplaceAll(in.State, "-", " ") + ": " + reason, fix})
+		if word != api.SignIn {
+			reason = word + ": " + reason
+		}
+		found = append(found, finding{levelFail, in.Server, reason, fix})
 	}
 	return found
 }

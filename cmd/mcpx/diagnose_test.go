@@ -111,7 +111,7 @@ func TestDiagnoseFaults(t *testing.T) {
 		{"a remote that wants a sign-in", func(f *facts) {
 			f.servers[0].aside = "a remote: https://x.test"
 			f.daemon.Instances = []api.InstanceStatus{{Server: "gopls", State: "failed", LastError: "needs sign-in: mcpx auth login gopls"}}
-		}, finding{levelFail, "gopls", "failed: needs sign-in: mcpx auth login gopls", "mcpx auth login gopls"}},
+		}, finding{levelFail, "gopls", "needs sign-in: mcpx auth login gopls", "mcpx auth login gopls"}},
 		{"a remote whose secret is missing", func(f *facts) {
 			f.servers[0].aside, f.servers[0].broken = "a remote: https://x.test", config.Problem{Server: "gopls", Field: "mcpx.secrets.A", Msg: "gone", Hint: "bring it"}
 		}, finding{levelFail, "gopls", "mcpx.secrets.A: gone", "bring it"}},

@@ -18,6 +18,15 @@ type RootsRequest struct {
 	Dirs []string `json:"dirs,omitempty"`
 }
 
+// Sessions is GET /v1/sessions: those of GET /v1/status.
+func (c *Client) Sessions(ctx context.Context) ([]SessionStatus, error) {
+	s, err := ask[[]SessionStatus](ctx, c, "GET", "/v1/sessions", nil)
+	if err != nil {
+		return nil, err
+	}
+	return *s, nil
+}
+
 // Switch is PUT /v1/sessions/{id}/visible; the answer is what the session sees then.
 func (c *Client) Switch(ctx context.Context, id string, r SwitchRequest) (*SessionStatus, error) {
 	return ask[SessionStatus](ctx, c, "PUT", "/v1/sessions/"+url.PathEscape(id)+"/visible", r)

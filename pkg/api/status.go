@@ -50,6 +50,8 @@ type InstanceStatus struct {
 	State           string    `json:"state"` // starting connected list-failed backing-off stopping failed
 	Reason          string    `json:"reason,omitempty"`
 	Tools           int       `json:"tools"`
+	Prompts         int       `json:"prompts"`
+	Resources       int       `json:"resources"`
 	Leases          int       `json:"leases"`
 	Sessions        int       `json:"sessions"`
 	Calls           int64     `json:"calls"`

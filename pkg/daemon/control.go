@@ -39,6 +39,7 @@ func (d *Daemon) routes() map[string]http.HandlerFunc {
 		"GET /v1/rules": d.getRules,
 		"PUT /v1/rules": d.putRules,
 
+		"GET /v1/sessions":                 d.getSessions,
 		"PUT /v1/sessions/{id}/visible":    d.putVisible,
 		"DELETE /v1/sessions/{id}/visible": d.deleteVisible,
 		"PUT /v1/sessions/{id}/roots":      d.putRoots,

@@ -18,6 +18,10 @@ import (
 // maxRoots bounds what is set for one session (threat T35).
 const maxRoots = 64
 
+func (d *Daemon) getSessions(w http.ResponseWriter, _ *http.Request) {
+	api.WriteJSON(w, http.StatusOK, d.status().Sessions)
+}
+
 // ofSession finds the open session that a request is about, or answers it.
 func (d *Daemon) ofSession(w http.ResponseWriter, r *http.Request) *session.Session {
 	id := r.PathValue("id")

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"cmp"
-	"fmt"
 	"os"
 	"slices"
 	"time"
@@ -146,6 +145,9 @@ func sessions(f facts) []api.SessionStatus {
 		}
 	}
 	for i := range out {
+		for _, name := range out[i].Missing {
+			out[i].Servers = append(out[i].Servers, api.SessionServer{Name: name, State: api.NoSuchName, Reason: decisions[i].Why() + " names it"})
+		}
 		out[i].Badge = badge(out[i], decisions[i])
 	}
 	return out
@@ -167,7 +169,7 @@ func decided(s *api.SessionStatus, d visibility.Decision) {
 // session is allowed cannot serve: it fails, or it is off though the rule names it.
 func badge(s api.SessionStatus, d visibility.Decision) string {
 	dead := slices.ContainsFunc(s.Servers, func(v api.SessionServer) bool {
-		return slices.Contains(s.Visible, v.Name) && fails(v.State)
+		return slices.Contains(s.Visible, v.Name) && api.Dead(v.State)
 	})
 	if !d.Override.Set {
 		dead = dead || slices.ContainsFunc(d.Allow.Servers, func(name string) bool {
@@ -203,27 +205,17 @@ func serverOf(f facts, c session.Seen) api.SessionServer {
 	}
 	for _, in := range f.instances {
 		if in.Server == c.Name && in.Key == c.Key {
-			st.State, st.Tools = in.State, in.Tools
-			if in.State == "connected" {
-				st.State = fmt.Sprintf("connected (%d tools)", in.Tools)
-			}
+			st.State, st.Tools = in.Words(), in.Tools
 			st.Reason = in.Reason
+			if api.Dead(st.State) {
+				st.Reason = cmp.Or(in.Reason, in.LastError)
+			}
 			return st
 		}
 	}
-	st.State = "idle"
+	st.State = api.Idle
 	if n, kept := f.kept(c.Resolved); kept {
-		st.State, st.Tools = "idle (list kept)", n
+		st.State, st.Tools = api.ListKept, n
 	}
 	return st
-}
-
-// fails reports whether a server in this state cannot serve, and will not by
-// being called.
-func fails(state string) bool {
-	switch state {
-	case "list-failed", "backing-off", "failed":
-		return true
-	}
-	return false
 }

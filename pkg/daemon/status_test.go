@@ -83,3 +83,41 @@ func TestAnEmptyStatusHasListsAndNoNulls(t *testing.T) {
 		t.Errorf("a list is null: %+v", got)
 	}
 }
+
+func TestAllowedButDead(t *testing.T) {
+	on := func(name string) *config.Resolved { return &config.Resolved{Name: name, Scope: scope.Global} }
+	view := &config.Config{Servers: map[string]*config.Resolved{"a": on("a"), "b": on("b"), "off": {Name: "off", Disabled: true}}, Names: []string{"a", "b", "off"}}
+	failed := api.InstanceStatus{Server: "b", Key: "global", State: "failed", LastError: "exit status 1"}
+	tests := []struct {
+		name, rules string
+		o           visibility.Override
+		instances   []api.InstanceStatus
+		badge       string
+		states      map[string]string
+	}{
+		{"all is well", `{}`, visibility.Override{}, nil, "all", map[string]string{"a": "idle", "b": "idle"}},
+		{"one that is allowed fails", `{}`, visibility.Override{}, []api.InstanceStatus{failed}, "all•", map[string]string{"a": "idle", "b": "failed (exit status 1)"}},
+		{"one that is hidden fails", `{"default":["a"]}`, visibility.Override{}, []api.InstanceStatus{failed}, "a", map[string]string{"a": "idle"}},
+		{"the rule names one that is off", `{"default":["a","off"]}`, visibility.Override{}, nil, "a•", map[string]string{"a": "idle"}},
+		{"the rule names one that is not there", `{"default":["a","typo"]}`, visibility.Override{}, nil, "a!", map[string]string{"a": "idle", "typo": "unknown name in a rule"}},
+		{"a switch, and one fails", `{}`, visibility.Override{Set: true, Names: []string{"b"}}, []api.InstanceStatus{failed}, "b*•", map[string]string{"b": "failed (exit status 1)"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			rules, _ := visibility.Parse("r", []byte(tt.rules))
+			d := session.Decide(view, rules.On(visibility.Disk{}), "/x", tt.o)
+			snap := session.Snapshot{Identity: session.Identity{Session: "s"}, View: view, Decision: d}
+			for _, name := range d.Visible() {
+				snap.Servers = append(snap.Servers, session.Seen{Name: name, Key: "global", Resolved: view.Servers[name]})
+			}
+			got := build(facts{own: view, instances: tt.instances, conns: []session.Snapshot{snap}, kept: func(*config.Resolved) (int, bool) { return 0, false }}).Sessions[0]
+			states := map[string]string{}
+			for _, s := range got.Servers {
+				states[s.Name] = s.State
+			}
+			if diff := cmp.Diff(tt.states, states); diff != "" || got.Badge != tt.badge {
+				t.Errorf("badge %s, want %s; states (-want +got):\n%s", got.Badge, tt.badge, diff)
+			}
+		})
+	}
+}

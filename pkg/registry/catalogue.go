@@ -23,11 +23,15 @@ type Catalogue struct {
 	Lists           map[string][]byte `json:"lists"` // "tools/list" → the result object, all pages in one
 }
 
-// Tools is the number of tools.
-func (c *Catalogue) Tools() int {
+// Tools is the number of tools, Prompts and Resources that of those.
+func (c *Catalogue) Tools() int     { return c.count("tools") }
+func (c *Catalogue) Prompts() int   { return c.count("prompts") }
+func (c *Catalogue) Resources() int { return c.count("resources") }
+
+func (c *Catalogue) count(kind string) int {
 	n := 0
-	list := c.Lists["tools/list"]
-	if at, ok := wire.Member(list, "tools"); ok {
+	list := c.Lists[kind+"/list"]
+	if at, ok := wire.Member(list, kind); ok {
 		for range wire.Elements(list[at.Start:at.End]) {
 			n++
 		}

@@ -44,10 +44,11 @@ type instance struct {
 	dir  canon.Mark   // where the process stands
 	seen atomic.Int64 // when dir was last looked at, in Unix nanoseconds
 
-	mu     sync.Mutex // guards what follows
-	listed bool       // a whole listing has succeeded, or nothing needs listing
-	fault  string     // why the last listing failed; "" when it did not
-	tools  int
+	mu                 sync.Mutex // guards what follows
+	listed             bool       // a whole listing has succeeded, or nothing needs listing
+	fault              string     // why the last listing failed; "" when it did not
+	tools              int
+	prompts, resources int
 }
 
 // dial plans, starts and greets the instance of one key, and lists what it has

@@ -57,10 +57,11 @@ func (sv *server) publish(c *Catalogue, p program) {
 
 // listedAll notes for status that a listing succeeded.
 func (in *instance) listedAll(c *Catalogue) {
-	tools := c.Tools()
+	tools, prompts, resources := c.Tools(), c.Prompts(), c.Resources()
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.listed, in.fault, in.tools = true, "", tools
+	in.listed, in.fault = true, ""
+	in.tools, in.prompts, in.resources = tools, prompts, resources
 }
 
 // listFailed notes for status why a listing failed; the log has it once. What

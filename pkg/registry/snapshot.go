@@ -57,7 +57,7 @@ func (in *instance) describe(st *api.InstanceStatus) {
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	st.Tools = in.tools
+	st.Tools, st.Prompts, st.Resources = in.tools, in.prompts, in.resources
 	switch {
 	case st.State != string(pool.Connected):
 	case in.fault != "":

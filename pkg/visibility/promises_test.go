@@ -16,7 +16,7 @@ var promises = []struct{ sentence, test, where string }{
 	{"Per-directory allow-list of MCP servers, inherited by subdirectories", "visibility.TestMatch/a directory under it inherits", ""},
 	{"Hides the tools and refuses the calls", "visibility.TestDecide", ""},
 	{"Per-session switches: narrow or widen the session you are in, temporarily, without touching the rules", "e2e.TestSwitches", ""},
-	{"Honest readout: each server's runtime state, so \"allowed but dead\" is visible", "", "daemon: status joins decision and state"},
+	{"Honest readout: each server's runtime state, so \"allowed but dead\" is visible", "daemon.TestAllowedButDead", ""},
 	{"A saved rule reaches running sessions immediately", "session.TestAnEditOfTheRulesReachesWhomItConcerns", ""},
 	// Why
 	{"A session opened in D:\\work\\proj-a gets only atlassian", "visibility.TestMatch/a drive", ""},
@@ -61,7 +61,7 @@ var promises = []struct{ sentence, test, where string }{
 	{"Saving writes the document atomically", "source.TestTheDocumentIsReplacedAsAWhole", ""},
 	{"A rejected payload shows the reason verbatim and leaves the file untouched", "visibility.TestEditRefuses/a document with an error", ""},
 	// The badge
-	{"Rendered always, matched rule or not: no rule matched → MCP all", "visibility.TestDecide/by default all", ""},
+	{"Rendered always, matched rule or not: no rule matched → MCP all", "e2e.TestStatusline", ""},
 	{"rule matched → MCP atlassian, or atlassian +1 for several", "visibility.TestDecide/by a rule", ""},
 	{"rule with [] → MCP none", "visibility.TestDecide/nothing", ""},
 	{"Shows the session directory, which rule decided it", "visibility.TestDecide", ""},
@@ -77,8 +77,9 @@ var promises = []struct{ sentence, test, where string }{
 	{"up to whatever is enabled: it cannot conjure a disabled server", "visibility.TestChangeRefuses/a server that is off", ""},
 	{"The badge has a * while a session is overridden", "visibility.TestDecide/by a switch that widens", ""},
 	// Allowed but unusable
-	{"A server is usable only when it is connected and has listed its tools", "", "daemon: status"},
-	{"The badge has a ! when a rule names a server that there is not", "visibility.TestDecide/by the longer rule, which names one that is not there", ""},
+	{"A server is usable only when it is connected and has listed its tools", "api.TestWords/up, and not connected", ""},
+	{"The badge has a ! when a rule names a server that there is not", "daemon.TestAllowedButDead/the rule names one that is not there", ""},
+	{"and a • when one that is allowed is dead", "daemon.TestAllowedButDead/one that is allowed fails", ""},
 	{"a typo, or a removed server, is told", "visibility.TestUnknownNamesAreTold", ""},
 	{"foo and foo__bar can coexist: the scope of one is not the other's", "visibility.TestDecide/a name is not its beginning", ""},
 	{"Ownership of a tool goes to the right server, not to the first __", "roof.TestFind", ""},
