@@ -150,7 +150,7 @@ func TestFiftyCyclesLeaveNothing(t *testing.T) {
 		cycle()
 	}
 	settled(r)
-	if after := rig.Descriptors(daemon); after != before {
+	if after := rig.Descriptors(daemon); after > before {
 		t.Errorf("the daemon has %d descriptors open, and had %d", after, before)
 	}
 	if pid := r.Status().Daemon.PID; pid != daemon {
