@@ -57,7 +57,10 @@ func reflect(line []byte, frames []txtar.File) []byte {
 	id := env.Bytes(env.ID)
 	switch env.Text(env.Method) {
 	case "server/discover":
-		return wire.AppendError(nil, id, -32601, "Method not found", nil)
+		if os.Args[len(os.Args)-1] != "modern" { // a legacy server that does not know it
+			return wire.AppendError(nil, id, -32601, "Method not found", nil)
+		}
+		return wire.AppendResult(nil, id, []byte(`{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"resultType":"complete","ttlMs":0,"cacheScope":"private"}`))
 	case "initialize":
 		return wire.AppendResult(nil, id, []byte(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"logging":{}},"serverInfo":{"name":"mirror","version":"1"},"x-unknown":{"kept":[1,2.50,9007199254740993]}}`))
 	case "tools/list":
