@@ -84,6 +84,13 @@ func (b *box) open(requests []wire.Envelope) (*stream, error) {
 	return s, nil
 }
 
+// forget is for a stream whose requests will not be made.
+func (b *box) forget(s *stream) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.forgetLocked(s)
+}
+
 // forgetLocked takes a stream out of the tables: nothing more belongs to it.
 func (b *box) forgetLocked(s *stream) {
 	for _, id := range s.ids {

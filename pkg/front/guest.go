@@ -18,6 +18,8 @@ type Host interface {
 	Drain()
 	// Close ends it at once.
 	Close()
+	// ToolSchema is of a tool's arguments, if something in it is repeated in headers.
+	ToolSchema(name string) []byte
 }
 
 // guest is a connection whose host speaks HTTP.

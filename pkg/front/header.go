@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"net/http"
 	"path"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/dezren39/mcpx/pkg/api"
 	"github.com/dezren39/mcpx/pkg/era"
+	"github.com/dezren39/mcpx/pkg/remote"
 	"github.com/dezren39/mcpx/pkg/wire"
 )
 
@@ -85,6 +87,25 @@ func mirrors(h http.Header, env *wire.Envelope) *era.Refusal {
 		}
 	}
 	return nil
+}
+
+// repeats checks the headers in which a call repeats arguments (Mcp-Param-*), by
+// the schema of its tool. nil: they say the same.
+func repeats(h http.Header, schema []byte, env *wire.Envelope) *era.Refusal {
+	for name, want := range remote.Repeats(schema, env) {
+		text, present, ok := single(h, http.CanonicalHeaderKey(name))
+		if !ok || present != (want != nil) || present && !alike(text, *want) {
+			return &era.Refusal{Code: codeHeaderMismatch, Msg: fmt.Sprintf("the header %s does not say what the argument says", name)}
+		}
+	}
+	return nil
+}
+
+// alike reports whether two values are one, as numbers if they are.
+func alike(a, b string) bool {
+	x, err1 := strconv.ParseFloat(a, 64)
+	y, err2 := strconv.ParseFloat(b, 64)
+	return a == b || err1 == nil && err2 == nil && x == y
 }
 
 // named is what Mcp-Name repeats.

@@ -55,6 +55,36 @@ func TestHeadersMustSayWhatTheBodySays(t *testing.T) {
 	}
 }
 
+func TestHeadersRepeatArguments(t *testing.T) {
+	h := open(t, false, nil)
+	for _, tt := range []struct {
+		name, arguments string
+		headers         []string
+		status          int
+	}{
+		{"both", `{"region":"eu","n":42}`, []string{"Mcp-Param-Region", "eu", "Mcp-Param-N", "42"}, 200},
+		{"in base64", `{"region":"é"}`, []string{"Mcp-Param-Region", "=?base64?w6k=?="}, 200},
+		{"a number, written otherwise", `{"n":42}`, []string{"Mcp-Param-N", "42.0"}, 200},
+		{"none that there are", `{"region":null}`, nil, 200},
+		{"one that nobody asked for", `{}`, []string{"Mcp-Param-Other", "x"}, 200},
+		{"another value", `{"region":"eu"}`, []string{"Mcp-Param-Region", "us"}, 400},
+		{"a missing one", `{"region":"eu"}`, nil, 400},
+		{"one too many", `{}`, []string{"Mcp-Param-Region", "eu"}, 400},
+		{"base64 that is cut", `{"region":"Hello"}`, []string{"Mcp-Param-Region", "=?base64?SGVsbG8?="}, 400},
+	} {
+		body := ask(1, "tools/call", `"name":"t","arguments":`+tt.arguments+`,`+meta)
+		status, text := h.says("POST", "/mcp/srv", body, modern("tools/call", append(tt.headers, "Mcp-Name", "t")...)...)
+		if status != tt.status || status == 400 && !strings.Contains(text, "-32020") {
+			t.Errorf("%s: %d %s, want %d", tt.name, status, text, tt.status)
+		}
+		host := <-h.hosts
+		host.gone(t, tt.name)
+		if called := len(host.lines) > 0; called != (tt.status == 200) {
+			t.Errorf("%s: it was called: %v", tt.name, called)
+		}
+	}
+}
+
 func TestErrorsOfTheModernEraAreStatuses(t *testing.T) {
 	codes := map[string]int{"-32601": 404, "-32602": 400, "-32021": 400, "-32022": 400, "-32603": 200, "7": 200}
 	h := open(t, false, func(h *fakeHost, env *wire.Envelope) {

@@ -56,6 +56,10 @@ func (h *fakeHost) Serve(src session.Source) error {
 }
 
 func (h *fakeHost) Drain() {}
+
+func (h *fakeHost) ToolSchema(name string) []byte {
+	return []byte(`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"n":{"type":"integer","x-mcp-header":"N"}}}`)
+}
 func (h *fakeHost) Close() { h.once.Do(func() { close(h.ended) }) }
 
 // says writes a line to the host.

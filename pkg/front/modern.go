@@ -39,6 +39,16 @@ func (f *Front) modern(w http.ResponseWriter, r *http.Request, who who, b *body)
 	}
 	g.enter()
 	defer g.leave()
+	if env.Text(env.Method) == "tools/call" {
+		if bad := repeats(r.Header, g.host.ToolSchema(env.Text(env.Name)), env); bad != nil {
+			g.box.forget(s)
+			if own && !f.isParked(g) {
+				g.end()
+			}
+			fail(w, http.StatusBadRequest, id, bad.Code, bad.Msg, bad.Data)
+			return
+		}
+	}
 	reader := s.attach()
 	if !g.inlet.push(b.line, r.Context().Done()) {
 		s.leave(reader)

@@ -229,3 +229,25 @@ func primitive(raw []byte) (string, bool) {
 	}
 	return "", false
 }
+
+// Repeats are the arguments that a modern call repeats in headers, by the schema
+// of its tool: plain values by the whole names of the headers, nil for an argument
+// that the call does not have. A schema that is wrong repeats nothing.
+func Repeats(schema []byte, env *wire.Envelope) map[string]*string {
+	params, err := parametersOf(schema)
+	if err != nil {
+		return nil
+	}
+	all := map[string]*string{}
+	var arguments []byte
+	if at, ok := wire.Member(env.Bytes(env.Params), "arguments"); ok {
+		arguments = env.Bytes(env.Params)[at.Start:at.End]
+	}
+	for _, p := range params {
+		all[headerParam+p.name] = nil
+		if value, ok := primitive(lookup(arguments, p.path)); ok {
+			all[headerParam+p.name] = &value
+		}
+	}
+	return all
+}
