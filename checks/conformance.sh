@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The MCP conformance suite in both eras. Run by hand: it comes from npm, and so
-# does the Node it needs.
+# The MCP conformance suite in both eras. It comes from npm, and so does the Node it
+# needs. The server half takes half a minute and is part of .ci/run.
 #   - the client half: a real host (go-sdk), a real `mcpx connect`, daemon and
 #     sign-in between it and the suite's servers
 #   - the server half: go-sdk's everything-server as a shared process of a daemon,

@@ -1,6 +1,7 @@
 // Command echo is an MCP server on stdio with the one tool echo, for
 // measurements: an ordinary one made with go-sdk, or with the argument raw one
-// that does next to nothing, so that what remains is the way to it.
+// that does next to nothing, so that what remains is the way to it. With legacy or
+// modern it is the ordinary one over HTTP, with sessions or without.
 package main
 
 import (
@@ -8,6 +9,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"os"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -26,7 +30,23 @@ func serve(args []string) error {
 	}
 	s := mcp.NewServer(&mcp.Implementation{Name: "echo", Version: "1"}, nil)
 	mcp.AddTool(s, &mcp.Tool{Name: "echo", Description: "says it again"}, echo)
+	if len(args) > 0 {
+		return overHTTP(s, args[0] == "modern")
+	}
 	return s.Run(context.Background(), &mcp.StdioTransport{})
+}
+
+// overHTTP serves until stdin ends, and says where on stdout.
+func overHTTP(s *mcp.Server, modern bool) error {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{Stateless: modern})
+	go func() { _ = http.Serve(l, handler) }()
+	fmt.Printf("http://%s\n", l.Addr())
+	_, err = io.Copy(io.Discard, os.Stdin)
+	return err
 }
 
 type words struct {
