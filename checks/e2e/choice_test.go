@@ -59,6 +59,9 @@ func TestSwitches(t *testing.T) {
 	if got := r.Mcpx("sessions", "deny", "ash"); !strings.Contains(got, "switch  none, by hand") || !strings.Contains(got, "hidden by switch") {
 		t.Errorf("an agent narrows itself: %s", got)
 	}
+	if got := r.Mcpx("explain", "ash"); !strings.Contains(got, "none, which hides it from this session") {
+		t.Errorf("explain does not tell of the switch:\n%s", got)
+	}
 	turnedAway(t, r, "sessions", "reset") // that would give it back
 
 	// A person elsewhere widens, and the answer is what the session sees then.

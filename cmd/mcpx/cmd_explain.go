@@ -117,6 +117,9 @@ func (p *program) explainText(v *view, list []explained, s *api.Status, unasked 
 		for _, r := range v.lines(e) {
 			t.add(row(append([]string{"  " + r[0]}, r[1:]...)...)...)
 		}
+		if text := v.switched(s, e.Server); text != "" {
+			t.add(row("  switch", text)...)
+		}
 		t.add(row("  now", e.now(s, unasked))...)
 		out.table(t)
 		failed = failed || e.err != nil

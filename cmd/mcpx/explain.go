@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/dezren39/mcpx/pkg/api"
 	"github.com/dezren39/mcpx/pkg/config"
 	"github.com/dezren39/mcpx/pkg/roots"
 	"github.com/dezren39/mcpx/pkg/scope"
@@ -124,6 +126,24 @@ func (v *view) visible(e explained) string {
 		return "yes, " + why
 	}
 	return "yes"
+}
+
+// switched is what the switch of the session that runs this says of a server, ""
+// without one.
+func (v *view) switched(s *api.Status, server string) string {
+	if s == nil {
+		return ""
+	}
+	for _, session := range s.Sessions {
+		if session.ID == v.cc.Session && session.Override != nil {
+			sees := "hides it from"
+			if slices.Contains(session.Visible, server) {
+				sees = "shows it to"
+			}
+			return *session.Override + ", which " + sees + " this session"
+		}
+	}
+	return ""
 }
 
 // scopeOrigin says where the scope was written, when that is another file.

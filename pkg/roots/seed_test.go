@@ -25,14 +25,15 @@ func root(dir string, o Origin) Root {
 	return Root{URI: URI(dir), Name: Name(dir), Path: dir, Origin: o}
 }
 
-func native(uris ...string) []Root {
-	var list []folder
+// native are roots as a host names them.
+func native(uris ...string) (rs []Root) {
 	for _, u := range uris {
-		list = append(list, folder{URI: u})
-	}
-	rs, err := ParseNative(encode(map[string]any{"roots": list}))
-	if err != nil {
-		panic(err)
+		r := Root{URI: u, Origin: Native}
+		var err error
+		if r.Path, err = Path(u); err != nil {
+			r.Ignored = err.Error()
+		}
+		rs = append(rs, r)
 	}
 	return rs
 }

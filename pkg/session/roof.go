@@ -129,17 +129,18 @@ func (c *Conn) seek(m *message, name string) {
 		c.forgotten(it.id)
 	case err != nil:
 		c.refuse(m.Bytes(m.ID), wire.CodeInternal, err.Error(), upstream.Trouble{Reason: err.Error()})
-	case c.aim(st, c.visible(st), m, name), c.refreshed(st, name) && c.aim(st, c.visible(st), m, name):
+	case c.aim(st, c.visible(st), m, name):
+		c.lane(m.server).forward(m)
+		return
+	case c.conceals(st, m, name): // before anybody is asked again, which could start a server
+		_, msg, _ := nobody(&m.Envelope, name)
+		c.refuse(m.Bytes(m.ID), wire.CodeInvalidParams, msg, st.judge(m.server).trouble(m.server))
+	case c.refreshed(st, name) && c.aim(st, c.visible(st), m, name):
 		c.lane(m.server).forward(m)
 		return
 	default:
 		code, msg, hint := nobody(&m.Envelope, name)
-		t := upstream.Trouble{Reason: msg, Hint: hint}
-		if c.conceals(st, m, name) {
-			t = st.judge(m.server).trouble(m.server)
-			code = wire.CodeInvalidParams
-		}
-		c.refuse(m.Bytes(m.ID), code, msg, t)
+		c.refuse(m.Bytes(m.ID), code, msg, upstream.Trouble{Reason: msg, Hint: hint})
 	}
 	c.done(m.mark)
 }

@@ -82,6 +82,23 @@ func TestAHiddenServerIsAnUnknownName(t *testing.T) { // design D9, threat T13
 	}
 }
 
+func TestARefusalStartsNoOtherServerEither(t *testing.T) {
+	play(t, func(s *stage) {
+		s.hello.Server = ""
+		two := server(scope.Cwd)
+		two.Name = "two"
+		s.world.configure("", view(server(scope.Cwd), two))
+		s.world.rule(ruling(t, `{"default":["two"]}`))
+	}, func(s *stage) {
+		s.greet(plain)
+		s.sends(call(1, "srv__a"))
+		s.refuses(1, wire.CodeInvalidParams, `unknown tool "srv__a"`)
+		if got := s.servers.started(); got != "" {
+			t.Errorf("started %q", got)
+		}
+	})
+}
+
 func TestASessionIsJudgedByItsOwnDirectory(t *testing.T) {
 	play(t, func(s *stage) {
 		s.hello.Cwd = "/desk/sub"

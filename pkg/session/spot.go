@@ -220,6 +220,9 @@ func (l *lane) settle(s *spot) (stale []string) {
 	if old != nil && (old.verdict.def != s.verdict.def || old.rs.Key != s.rs.Key) {
 		left = l.depart()
 	}
+	if old != nil && old.verdict.hidden() && s.verdict.server != nil && len(l.subs) > 0 {
+		c.start(l.resubscribe) // the host thinks that it still is
+	}
 	c.mu.Unlock()
 	if left != nil {
 		left.Detach()

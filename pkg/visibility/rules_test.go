@@ -223,6 +223,10 @@ func BenchmarkDecide(b *testing.B) {
 	for i := range 30 {
 		servers = append(servers, fmt.Sprintf("s%d", i))
 	}
+	var sessions []string
+	for i := range 200 {
+		sessions = append(sessions, fmt.Sprintf("/home/you/src/team%d/project%d/sub", i%50, i*5))
+	}
 	table := rules.On(linux)
 	dir := "/home/you/src/team49/project999/a/b/c/d/e"
 	b.Run("decide", func(b *testing.B) {
@@ -235,6 +239,15 @@ func BenchmarkDecide(b *testing.B) {
 	b.Run("allows", func(b *testing.B) {
 		for b.Loop() {
 			d.Allows("s29")
+		}
+	})
+	b.Run("save, with 200 sessions", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			t := rules.On(linux)
+			for i := range 200 {
+				t.Decide(servers, sessions[i], Override{})
+			}
 		}
 	})
 	b.Run("load", func(b *testing.B) {
