@@ -139,11 +139,12 @@ func (d *Daemon) admit(h api.Hello) (int, *api.Error) {
 		time.AfterFunc(leaveAfter, d.stop)
 		return http.StatusServiceUnavailable, &api.Error{Msg: "the daemon leaves for a newer one", Hint: "connect again"}
 	}
-	return d.room()
+	return d.room(false)
 }
 
-// room refuses a session when there is none for it.
-func (d *Daemon) room() (int, *api.Error) {
+// room refuses a session when there is none for it. One for a single request opens
+// nothing of its own.
+func (d *Daemon) room(single bool) (int, *api.Error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
@@ -151,6 +152,9 @@ func (d *Daemon) room() (int, *api.Error) {
 		return http.StatusServiceUnavailable, &api.Error{Msg: "the daemon is stopping", Hint: "connect again"}
 	case len(d.open)+d.far >= maxSessions:
 		return http.StatusTooManyRequests, &api.Error{Msg: fmt.Sprintf("%d sessions are open, and that is the limit", maxSessions), Hint: "close some: mcpx status shows whose they are"}
+	}
+	if single {
+		return 0, nil
 	}
 	if err := crowded(descriptors()); err != nil {
 		return http.StatusTooManyRequests, err

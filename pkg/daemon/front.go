@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"net"
-	"net/http"
 	"strings"
 	"syscall"
 	"time"
@@ -107,7 +106,7 @@ type farHost struct {
 
 // openFar opens a session for the front.
 func (d *Daemon) openFar(out session.Writer, hello api.Hello, single bool) (front.Host, *api.Error) {
-	if status, err := d.room(); err != nil || status == http.StatusServiceUnavailable {
+	if _, err := d.room(single); err != nil {
 		return nil, err
 	}
 	c := session.New(out, session.Options{
@@ -130,8 +129,10 @@ func (h *farHost) Serve(src session.Source) error {
 		level = d.o.Log.Debug
 	}
 	level("opened session", "session", id.Session, "server", h.Server())
-	if seen := h.Snapshot().Servers; !h.single && (len(seen) == 0 || seen[0].State == session.Unknown) {
-		d.reread() // it may stand in a file that was written a moment ago
+	if !h.single {
+		if seen := h.Snapshot().Servers; len(seen) == 0 || seen[0].State == session.Unknown {
+			d.reread() // it may stand in a file that was written a moment ago
+		}
 	}
 	err := h.Conn.Serve(src)
 	level("closed session", "session", id.Session, "server", h.Server(), "took", time.Since(began).Round(time.Millisecond))
