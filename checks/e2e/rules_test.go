@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/dezren39/mcpx/checks/rig"
 	"github.com/dezren39/mcpx/pkg/api"
 )
@@ -307,5 +309,35 @@ func TestASubscriptionIsHiddenWithItsServer(t *testing.T) {
 			other.Call("touch", map[string]any{})
 			updated("a change after that")
 		})
+	}
+}
+
+// TestRulesHoldOverHTTP: a session's directory is what it says there, and the
+// rules are the same, in both eras.
+func TestRulesHoldOverHTTP(t *testing.T) {
+	r, url, token := overHTTP(t, rich(t, "ash", "")+","+rich(t, "elm", "")+","+rich(t, "oak", ""))
+	here, there := filepath.Join(r.Home, "here"), filepath.Join(r.Home, "there")
+	r.Write(filepath.Join(here, "file"), "")
+	r.Write(filepath.Join(there, "file"), "")
+	r.Write(filepath.Join(r.Home, rulesFile), `{"rules": [{"path": "~/here", "servers": ["ash", "oak"]}]}`)
+	r.Until("the rules are read", func(api.Status) bool { return strings.Contains(r.Mcpx("rules"), "~/here") })
+	for _, version := range eras {
+		s, _ := webClient(t, url, token, version, mcp.ClientOptions{}, headers{"X-Mcpx-Cwd": here})
+		for _, name := range toolNames(t, s) {
+			if strings.HasPrefix(name, "elm__") {
+				t.Errorf("%s: %s is listed", version, name)
+			}
+		}
+		if got := callText(t, s, "elm__whose", nil); !strings.Contains(got, `unknown tool "elm__whose"`) {
+			t.Errorf("%s: a hidden tool: %s", version, got)
+		}
+		if got := r.Instances("elm"); len(got) > 0 && version == eras[0] {
+			t.Errorf("%s: a hidden server was started: %+v", version, got)
+		}
+		all, _ := webClient(t, url, token, version, mcp.ClientOptions{}, headers{"X-Mcpx-Cwd": there})
+		toolNames(t, all)
+		if got := callText(t, all, "elm__whose", nil); got != "elm" {
+			t.Errorf("%s: elsewhere: %s", version, got)
+		}
 	}
 }

@@ -12,6 +12,8 @@ type Rules struct {
 	Path     string           `json:"path"`
 	Exists   bool             `json:"exists"`
 	Broken   bool             `json:"broken"`  // it cannot be used, and Default is what holds
+	OnError  string           `json:"onError"` // what a broken one counts as: open, all is seen; closed, nothing
+	Live     bool             `json:"applyToRunningSessions"`
 	Default  visibility.Allow `json:"default"` // "*", or names
 	Rules    []Rule           `json:"rules"`
 	Problems []Problem        `json:"problems"`

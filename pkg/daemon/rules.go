@@ -21,8 +21,11 @@ import (
 func RulesOf(l *source.Loader, dirs []string) api.Rules {
 	r := l.Rules()
 	out := api.Rules{
-		Path: r.Path, Exists: r.Exists, Broken: r.Broken, Default: r.Document.Default,
+		Path: r.Path, Exists: r.Exists, Broken: r.Broken, Default: r.Document.Default, OnError: "open", Live: r.Live,
 		Rules: []api.Rule{}, Problems: api.Problems(r.Problems), Sees: []api.Sees{},
+	}
+	if r.Closed {
+		out.OnError = "closed"
 	}
 	for _, row := range r.Document.Rows {
 		out.Rules = append(out.Rules, api.Rule{Path: row.Path, Servers: row.Allow})

@@ -141,6 +141,10 @@ func TestASessionsConnectionsShareWhatWasChosen(t *testing.T) {
 	} else {
 		table.Remove(again)
 	}
+	table.Remove(other)
+	if len(table.sessions) != 1 {
+		t.Errorf("a session with nothing to come back to is kept: %v", table.sessions)
+	}
 	table.mu.Lock()
 	table.sessions["a"].left = now.Add(-time.Minute)
 	table.mu.Unlock()

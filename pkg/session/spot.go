@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -95,7 +96,11 @@ func (c *Conn) take(facts roots.Facts, stale string) *stand {
 // logDecision says once what the session sees, and again when that changes.
 func (c *Conn) logDecision(st *stand) {
 	if decision := st.decision.String(); c.shared.news(st.dir + " " + decision) {
-		c.o.Log.Info("decided what the session sees", "session", c.who.Session, "dir", st.dir, "rule", decision)
+		level := slog.LevelInfo
+		if c.o.Single { // one for each request
+			level = slog.LevelDebug
+		}
+		c.o.Log.Log(c.life, level, "decided what the session sees", "session", c.who.Session, "dir", st.dir, "rule", decision)
 	}
 }
 

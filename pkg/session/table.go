@@ -51,6 +51,9 @@ func (t *Table) Remove(c *Conn) {
 		s := t.sessions[c.who.Session]
 		s.open--
 		s.left = time.Now()
+		if s.open == 0 && s.shared.chosen().N == 0 { // there is nothing to come back to
+			delete(t.sessions, c.who.Session)
+		}
 	}
 	t.mu.Unlock()
 	left := slices.DeleteFunc(ownedBy(c), func(key string) bool { return t.Owner(key) != nil })

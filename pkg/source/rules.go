@@ -16,6 +16,7 @@ type Rules struct {
 	Path   string // where the document is, or would be
 	Exists bool
 	Broken bool // it cannot be used: onError decides
+	Closed bool // what it decides: that nobody sees anything
 
 	Document visibility.Rules
 	Table    *visibility.Table
@@ -71,7 +72,7 @@ func (l *Loader) Disk() visibility.Disk {
 func (l *Loader) readRules(own *ownFiles) *Rules {
 	cfg := config.Merge(own.files...)
 	said := cfg.Daemon.Rules
-	r := &Rules{Path: l.rulesPath(said.Path), Live: said.ApplyToRunningSessions, Log: said.LogDecisions, disk: l.Disk()}
+	r := &Rules{Path: l.rulesPath(said.Path), Closed: said.OnError == "closed", Live: said.ApplyToRunningSessions, Log: said.LogDecisions, disk: l.Disk()}
 	data, problem := r.read()
 	r.Exists = data != nil || problem != nil
 	r.Document = visibility.None()
@@ -82,9 +83,8 @@ func (l *Loader) readRules(own *ownFiles) *Rules {
 		r.Document, r.Problems = visibility.Parse(r.Path, data)
 	}
 	if r.Broken = r.Problems.HasErrors(); r.Broken {
-		closed := said.OnError == "closed"
-		r.Document = visibility.Broken(closed)
-		r.Problems = append(config.Problems{broken(r.Path, closed)}, r.Problems...)
+		r.Document = visibility.Broken(r.Closed)
+		r.Problems = append(config.Problems{broken(r.Path, r.Closed)}, r.Problems...)
 	}
 	r.Table = r.Document.On(r.disk)
 	r.made = r.print(data, problem)
