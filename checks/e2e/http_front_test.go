@@ -75,11 +75,13 @@ func TestTheFramesOfBothSidesPassHTTPAsTheyWere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, url, token := overHTTP(t, fmt.Sprintf(`"mirror": {"command": %q, "args": ["mirror", %q, %q]}`, self, record, frames))
+	r, url, token := overHTTP(t, fmt.Sprintf(`"mirror": {"command": %q, "args": ["mirror", %q, %q]}`, self, record, frames))
 	h := &raw{t: t, url: url + "/mirror", token: token}
 	h.post(`{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{}}}`)
 	h.post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	h.post(`{"jsonrpc":"2.0","id":"l","method":"logging/setLevel","params":{"level":"debug"}}`)
+	h.post(`{"jsonrpc":"2.0","id":"t","method":"tools/list"}`)
+	r.Listed("mirror") // mcpx itself asks no more
 	for _, f := range table(t, "host.txtar") {
 		t.Run(f.Name, func(t *testing.T) {
 			line := bytes.TrimRight(f.Data, "\n")

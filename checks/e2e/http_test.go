@@ -253,3 +253,38 @@ func TestHTTPHostsStandWhereTheySay(t *testing.T) {
 		}
 	}
 }
+
+// TestHostsOverHTTPNeverCross: twenty hosts of both eras, with ids and tokens that
+// are the same, at one process: each is told what is its own.
+func TestHostsOverHTTPNeverCross(t *testing.T) {
+	r, url, token := overHTTP(t, fmt.Sprintf(`"fake": {"command": %q}`, fakemcp))
+	var all sync.WaitGroup
+	for i := range 20 {
+		own := fmt.Sprint("host-", i)
+		s, _ := webClient(t, url+"/fake", token, eras[i%2], mcp.ClientOptions{
+			ProgressNotificationHandler: func(_ context.Context, req *mcp.ProgressNotificationClientRequest) {
+				if req.Params.Message != own {
+					t.Errorf("%s was told %q", own, req.Params.Message)
+				}
+			},
+		}, nil)
+		all.Go(func() {
+			for range 10 {
+				params := &mcp.CallToolParams{Name: "progress", Arguments: map[string]any{"n": 3, "ms": 1, "text": own}}
+				params.SetProgressToken("tok")
+				res, err := s.CallTool(t.Context(), params)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if got := res.Content[0].(*mcp.TextContent).Text; got != "progressed "+own {
+					t.Errorf("%s was answered %q", own, got)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if n := len(r.Instances("fake")); n != 1 {
+		t.Errorf("they had %d processes", n)
+	}
+}
