@@ -94,14 +94,26 @@ func candidates(root *cli.Command, words []string, servers func() []string) []st
 		return commandNames(root)
 	case c.Name == "completion":
 		return []string{"bash", "fish", "zsh"}
-	case c.Name == "auth" && len(words) == 2:
-		return []string{"login", "logout", "status"}
+	case len(words) == 2 && verbs[c.Name] != nil:
+		return verbs[c.Name]
+	case c.Name == "sessions" && slices.Contains([]string{"allow", "deny", "only"}, words[1]):
+		return servers()
+	case c.Name == "rules" && words[1] == "set" && len(words) > 3:
+		return append([]string{"all", "none"}, servers()...)
 	case c.Name == "auth" && len(words) == 3:
 		return servers()
 	case slices.Contains([]string{"connect", "explain", "restart", "logs", "tools", "prompts", "resources", "call"}, c.Name) && len(words) == 2:
 		return servers()
 	}
 	return nil
+}
+
+// verbs are what the first word after a command may be.
+var verbs = map[string][]string{
+	"auth":     {"login", "logout", "status"},
+	"rules":    {"list", "set", "unset", "test"},
+	"sessions": {"list", "allow", "deny", "only", "none", "all", "reset"},
+	"roots":    {"list", "add", "remove", "set", "reset"},
 }
 
 func commandNames(root *cli.Command) []string {

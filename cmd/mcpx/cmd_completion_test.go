@@ -22,6 +22,11 @@ func TestCandidatesFollowTheWords(t *testing.T) {
 		{"flags after a dash", []string{"status", "--"}, []string{"--json", "--runtime-dir"}},
 		{"no hidden flag", []string{"daemon", "--"}, []string{"--config", "--runtime-dir"}},
 		{"shells", []string{"completion", ""}, []string{"bash", "fish", "zsh"}},
+		{"what can be done to roots", []string{"roots", ""}, []string{"list", "add", "remove", "set", "reset"}},
+		{"servers to be shown", []string{"sessions", "allow", "gopls", ""}, []string{"gopls", "jira"}},
+		{"none after reset", []string{"sessions", "reset", ""}, nil},
+		{"no servers where the directory stands", []string{"rules", "set", ""}, nil},
+		{"servers of a rule", []string{"rules", "set", "~/src", ""}, []string{"all", "none", "gopls", "jira"}},
 		{"nothing after an unknown command", []string{"frob", ""}, nil},
 	}
 	for _, tt := range tests {
