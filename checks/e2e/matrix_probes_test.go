@@ -198,13 +198,13 @@ var probes = []probe{
 	{"24 cancellation", func(c *cell) error {
 		ctx, cancel := context.WithCancel(c.t.Context())
 		defer cancel()
-		before := calls(c.r.Status())
+		p := &mcp.CallToolParams{Name: c.name("wait"), Arguments: map[string]any{}}
+		p.SetProgressToken("own")
 		done := make(chan error, 1)
-		go func() {
-			_, err := c.CallTool(ctx, &mcp.CallToolParams{Name: c.name("wait"), Arguments: map[string]any{}})
-			done <- err
-		}()
-		c.underWay(before)
+		go func() { _, err := c.CallTool(ctx, p); done <- err }()
+		if err := c.saw("progress own 42"); err != nil {
+			return err
+		}
 		cancel()
 		<-done
 		for began := time.Now(); time.Since(began) < 10*time.Second; {

@@ -62,7 +62,10 @@ func addProbes(s *mcp.Server, name string) {
 		os.Exit(9)
 		return nil, nil, nil
 	})
-	tool("wait", func(ctx context.Context, _ *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+	tool("wait", func(ctx context.Context, req *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+		if token := req.Params.GetProgressToken(); token != nil { // it has begun
+			_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: 42})
+		}
 		select {
 		case <-ctx.Done():
 			cancelled.Add(1)
