@@ -28,6 +28,7 @@ type Conn struct {
 	alone  bool         // it has no session that servers could belong to
 	shared *shared      // with the session's other connections
 	calls  atomic.Int64 // ids minted for calls, of one that is alone
+	placed atomic.Int64 // numbers the stands
 	given  roots.Facts  // what the hello says of where the host is
 	look   looks        // belongs to whoever places requests
 	out    Writer

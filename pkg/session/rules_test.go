@@ -240,3 +240,24 @@ func TestDecisionsAreLoggedOncePerSession(t *testing.T) { // logDecisions
 		t.Errorf("the decision is there %d times:\n%s", got, log.String())
 	}
 }
+
+func TestALookThatCameLateUndoesNothing(t *testing.T) {
+	play(t, nil, func(s *stage) {
+		s.greet(plain)
+		s.sends(call(1, "a"))
+		s.gets(by(1, "cwd:/desk"))
+		l := s.conn.only()
+		before := s.conn.guess()
+		s.rules(`{"default":[]}`)
+		s.got()
+		if !l.hidden() {
+			t.Fatal("the server is seen")
+		}
+		if _, err := l.resolve(t.Context(), before); err != nil {
+			t.Fatal(err)
+		}
+		if !l.hidden() {
+			t.Error("somebody who looked before the rules were changed made it visible again")
+		}
+	})
+}

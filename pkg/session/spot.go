@@ -17,6 +17,7 @@ import (
 
 // stand is where a session stands. It is never changed, only replaced.
 type stand struct {
+	n      int64 // of two, the one with more was looked at later
 	facts  roots.Facts
 	roots  []roots.Root
 	dir    string
@@ -126,7 +127,7 @@ func (c *Conn) stood(old *stand, facts roots.Facts, stale string) *stand {
 	if old != nil && common == old.common && same(facts, old.facts) && stale == old.stale && c.o.World.View(old.dir) == old.view {
 		return old
 	}
-	st := &stand{facts: facts, stale: stale, at: time.Now(), common: common}
+	st := &stand{n: c.placed.Add(1), facts: facts, stale: stale, at: time.Now(), common: common}
 	st.roots = roots.Seed(facts, c.o.World.Canon)
 	st.dir, st.origin = roots.Primary(st.roots)
 	st.view = c.o.World.View(st.dir)
@@ -217,7 +218,7 @@ func (l *lane) settle(s *spot) (stale []string) {
 	var left *port
 	c.mu.Lock()
 	old := l.spot
-	if old == s {
+	if old == s || old != nil && old.n > s.n { // somebody else looked since
 		c.mu.Unlock()
 		return nil
 	}
