@@ -150,7 +150,9 @@ func TestFiftyCyclesLeaveNothing(t *testing.T) {
 		cycle()
 	}
 	settled(r)
-	if after := rig.Descriptors(daemon); after > before {
+	// A connection of the test's own may be open or not yet closed; what fifty
+	// cycles leave behind would be fifty.
+	if after := rig.Descriptors(daemon); after > before+2 {
 		t.Errorf("the daemon has %d descriptors open, and had %d", after, before)
 	}
 	if pid := r.Status().Daemon.PID; pid != daemon {
