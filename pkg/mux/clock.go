@@ -65,6 +65,10 @@ func (m *Mux) tick(now time.Time) (next time.Time) {
 	late := m.lateLocked(now)
 	again := m.restedLocked(now)
 	said = append(said, m.relaxedLocked(now)...)
+	var lines []heldLine
+	if m.held.overdue(now) {
+		lines = m.takenLocked()
+	}
 	unanswered := m.questionsLocked(func(q *Question) bool { return !q.deadline.After(now) })
 	next = m.nextLocked(at)
 	m.next = next
@@ -74,6 +78,7 @@ func (m *Mux) tick(now time.Time) (next time.Time) {
 	if len(said) > 0 {
 		_ = m.conn.Write(said) // a server that does not read is not listened to
 	}
+	m.release(lines)
 	for _, f := range local {
 		f()
 	}
@@ -143,6 +148,7 @@ func (m *Mux) nextLocked(first time.Time) (next time.Time) {
 		}
 	}
 	earlier(m.quiet)
+	earlier(m.held.until)
 	for _, q := range m.questions {
 		earlier(q.deadline)
 	}

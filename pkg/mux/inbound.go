@@ -33,6 +33,12 @@ func (m *Mux) response(env *wire.Envelope) {
 		return
 	}
 	m.mu.Lock()
+	if id != 0 && id == m.held.level {
+		lines := m.takenLocked()
+		m.mu.Unlock()
+		m.release(lines)
+		return
+	}
 	c := m.calls[id]
 	if c == nil || c.round != nil { // a round's id was not sent yet
 		if !m.unlistenedLocked(env, id) {

@@ -71,6 +71,7 @@ func (m *Mux) tellLevel() {
 	var line []byte
 	if want := m.mostVerboseLocked(); m.logging && want != 0 && (m.level == 0 || want < m.level) {
 		line = m.levelLineLocked(want)
+		m.held.level, m.held.until = m.lastID, time.Now().Add(levelWait)
 	}
 	m.mu.Unlock()
 	if line != nil {

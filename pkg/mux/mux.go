@@ -65,7 +65,8 @@ type Mux struct {
 	subs      map[string][]*Port // by resource URI (W8)
 	listening listening          // of a modern server
 	level     level              // what the server was told (W9)
-	quiet     time.Time          // when it may be told a higher one, zero for not
+	held      held
+	quiet     time.Time // when it may be told a higher one, zero for not
 	logs      rate
 	listeners []func(kind string)
 	due       [kinds]time.Time     // of coalesced list_changed (W7), zero when none

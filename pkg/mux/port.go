@@ -125,7 +125,7 @@ func (p *Port) dispatch(c *call, env *wire.Envelope, edit wire.Edit, o CallOptio
 		m.discard(c)
 		return refused
 	}
-	if o.Modern && !m.modern() && !env.LogLevel.Empty() {
+	if o.heard(m, env) {
 		m.tellLevel()
 	}
 	err := m.write(p, env, id, edit, o)
@@ -152,7 +152,15 @@ func (m *Mux) write(p *Port, env *wire.Envelope, id uint64, edit wire.Edit, o Ca
 	if m.modern() && !o.Modern && era.MayAsk(methodOf(env)) {
 		m.note(id, *line)
 	}
+	if o.heard(m, env) && m.hold(id, *line) {
+		return nil
+	}
 	return m.conn.Write(*line)
+}
+
+// heard reports whether a legacy server must be told that its log is wanted.
+func (o CallOptions) heard(m *Mux, env *wire.Envelope) bool {
+	return o.Modern && !m.modern() && !env.LogLevel.Empty()
 }
 
 func (p *Port) introduction() era.Extra {
