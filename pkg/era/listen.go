@@ -79,21 +79,6 @@ func (f Filter) Equal(g Filter) bool {
 	return f.Tools == g.Tools && f.Prompts == g.Prompts && f.Resources == g.Resources && slices.Equal(f.URIs, g.URIs)
 }
 
-// Union is what has to be asked for so that everybody is told: a server is
-// listened to once (W8).
-func Union(filters ...Filter) Filter {
-	var all Filter
-	for _, f := range filters {
-		all.Tools = all.Tools || f.Tools
-		all.Prompts = all.Prompts || f.Prompts
-		all.Resources = all.Resources || f.Resources
-		all.URIs = append(all.URIs, f.URIs...)
-	}
-	slices.Sort(all.URIs)
-	all.URIs = slices.Compact(all.URIs)
-	return all
-}
-
 // Honoured is the part of f that is in what a server acknowledged.
 func (f Filter) Honoured(by Filter) Filter {
 	part := Filter{Tools: f.Tools && by.Tools, Prompts: f.Prompts && by.Prompts, Resources: f.Resources && by.Resources}
@@ -162,22 +147,11 @@ func (f Filter) ListenParams() []byte { return wrap(`{"notifications":`, f.objec
 // AppendAcknowledged appends the notification, a whole line, that tells a host
 // what it will be told on its listen request; id is that request's, as sent.
 func (f Filter) AppendAcknowledged(dst, id []byte) []byte {
-	params := slices.Concat([]byte(`{"_meta":`), subscription(id, nil), []byte(`,"notifications":`), f.object(), []byte(`}`))
+	params := slices.Concat([]byte(`{"_meta":`), subscription(id), []byte(`,"notifications":`), f.object(), []byte(`}`))
 	return wire.AppendNotification(dst, "notifications/subscriptions/acknowledged", params)
 }
 
-// ListenResult is the result that ends the listen request id.
-func ListenResult(id, info []byte) []byte {
-	return wrap(`{"resultType":"complete","_meta":`, subscription(id, info), `}`)
-}
-
-func subscription(id, info []byte) []byte {
-	members := appendMember(nil, keySubscription, id)
-	if info != nil {
-		members = appendMember(members, keyServer, info)
-	}
-	return wrap(`{`, members, `}`)
-}
+func subscription(id []byte) []byte { return wrap(`{`, appendMember(nil, keySubscription, id), `}`) }
 
 // Unstamped adds to edits those that take out of a notification to which of our
 // listen requests it belongs; a _meta that says nothing else goes with it.
