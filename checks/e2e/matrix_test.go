@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -79,20 +80,22 @@ func (c *cell) open(dir, session string) *cell {
 	return &o
 }
 
-// saw waits until the host hears exactly what.
-func (c *cell) saw(what string) error {
+// saw waits until the host hears exactly each of what, in any order.
+func (c *cell) saw(what ...string) error {
 	heard := []string{}
-	for {
+	for len(what) > 0 {
 		select {
 		case got := <-c.events:
-			if got == what {
-				return nil
+			if i := slices.Index(what, got); i >= 0 {
+				what = slices.Delete(what, i, i+1)
+			} else {
+				heard = append(heard, got)
 			}
-			heard = append(heard, got)
 		case <-time.After(5 * time.Second):
 			return fmt.Errorf("%q was not heard, but %q", what, heard)
 		}
 	}
+	return nil
 }
 
 func (c *cell) call(tool string) (*mcp.CallToolResult, error) {
