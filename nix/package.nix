@@ -59,7 +59,7 @@ buildGoModule (finalAttrs: {
   checkPhase = ''
     runHook preCheck
     export HOME=$TMPDIR GOFLAGS=''${GOFLAGS//-trimpath/}
-    go test ./...
+    go test -json ./... | go run ./checks/count
     runHook postCheck
   '';
 

@@ -8,9 +8,30 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"regexp"
 	"sort"
 	"strings"
 )
+
+// The most of a verdict that is repeated.
+const (
+	maxVerdicts = 12
+	maxVerdict  = 400
+)
+
+var verdict = regexp.MustCompile(`^\s+\w+\.go:\d+: `)
+
+// verdicts are the lines in which a test said what is wrong, without the logs that
+// it printed to explain that.
+func verdicts(output string) (lines []string) {
+	for line := range strings.Lines(output) {
+		if verdict.MatchString(line) && !strings.HasSuffix(line, "daemon.log:\n") && len(lines) < maxVerdicts {
+			line = strings.TrimRight(line, "\n")
+			lines = append(lines, line[:min(len(line), maxVerdict)])
+		}
+	}
+	return lines
+}
 
 // event is one line of go test -json.
 type event struct {
@@ -62,6 +83,14 @@ func main() {
 	for _, name := range failed {
 		if b := output[name]; b != nil {
 			fmt.Printf("--- %s\n%s", name, b)
+		}
+	}
+	for _, name := range failed { // once more and in short, where whoever sees only the end will look
+		fmt.Printf("failed %s\n", name)
+		if b := output[name]; b != nil {
+			for _, line := range verdicts(b.String()) {
+				fmt.Println(line)
+			}
 		}
 	}
 	for _, name := range skipped {

@@ -62,14 +62,20 @@ func (r *Rig) Processes() []Process {
 }
 
 // Daemons are the daemons that live. A child of one is none, though it looks
-// like its parent until it has become its program.
+// like its parent until it has become its program, which may have ended before
+// anybody can ask whose child it was: so who is a daemon is one at two looks.
 func (r *Rig) Daemons() []Process {
 	r.T.Helper()
-	all := slices.DeleteFunc(r.Processes(), func(p Process) bool { return !p.Daemon() })
-	born := slices.Clone(all)
+	first, all := r.daemons(), r.daemons()
 	return slices.DeleteFunc(all, func(p Process) bool {
-		return slices.ContainsFunc(born, func(o Process) bool { return slices.Contains(childrenOf(o.PID), p.PID) })
+		return !slices.ContainsFunc(first, func(o Process) bool { return o.PID == p.PID }) ||
+			slices.ContainsFunc(first, func(o Process) bool { return slices.Contains(childrenOf(o.PID), p.PID) })
 	})
+}
+
+func (r *Rig) daemons() []Process {
+	r.T.Helper()
+	return slices.DeleteFunc(r.Processes(), func(p Process) bool { return !p.Daemon() })
 }
 
 // Children are what daemons started and what came of that, whoever is its parent

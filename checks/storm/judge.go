@@ -53,6 +53,7 @@ type request struct {
 	want      string // the text of the answer; "" for what has none
 	cancelled bool
 	death     int // how many daemons had ended when it was asked; -1 while one did
+	first     int // the first daemon to end, counted from 1, that may have answered it
 }
 
 // again reports whether a second answer may be a result, since the request acts
@@ -71,9 +72,9 @@ type Judge struct {
 	open      map[string]*request // by id as it stands in the line
 	over      map[string]*request
 	tokens    map[string]bool
-	deaths    int // of daemons
-	credit    int // how many of those may yet excuse a second answer
-	halves    int // and a line that was cut short
+	deaths    int          // of daemons
+	spent     map[int]bool // those of them that have excused a second answer
+	halves    int          // how many may yet excuse a line that was cut short
 	shaken    bool
 	dying     bool          // a daemon, at this moment
 	recovered chan struct{} // closed unless shaken, as it is at first
@@ -84,7 +85,7 @@ type Judge struct {
 // that allow knows for answers.
 func newJudge(label string, allow func(*rig.RPCError) bool, fault func(string, ...any)) *Judge {
 	j := &Judge{label: label, allow: allow, fault: fault, tally: Tally{Sessions: 1}, shaken: true, recovered: make(chan struct{}),
-		open: map[string]*request{}, over: map[string]*request{}, tokens: map[string]bool{}, answered: make(chan struct{}, 1<<16)}
+		open: map[string]*request{}, over: map[string]*request{}, tokens: map[string]bool{}, spent: map[int]bool{}, answered: make(chan struct{}, 1<<16)}
 	return j
 }
 
@@ -94,9 +95,9 @@ func (j *Judge) ask(method string, params func(q *request) string) (*request, st
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.next++
-	q := &request{id: strconv.Itoa(j.next), method: method, death: j.deaths}
+	q := &request{id: strconv.Itoa(j.next), method: method, death: j.deaths, first: j.deaths + 1}
 	if j.dying {
-		q.death = -1
+		q.death, q.first = -1, j.deaths
 	}
 	if j.next%2 == 0 { // an id keeps its JSON type
 		q.id = strconv.Quote(j.label + "-" + q.id)
@@ -144,7 +145,6 @@ func (j *Judge) dies() {
 	}
 	j.dying = true
 	j.deaths++
-	j.credit++
 	j.halves++
 }
 
@@ -207,7 +207,7 @@ func (j *Judge) line(line []byte) {
 		j.tally.Answered++
 	}
 	if q.death == j.deaths && j.shaken { // lines arrive in order
-		j.shaken, j.credit, j.halves = false, 0, 0
+		j.shaken, j.halves = false, 0
 		close(j.recovered)
 	}
 }
@@ -229,12 +229,25 @@ func (j *Judge) second(m *rig.Message, line []byte) {
 		return
 	case replaced(m) || q.again() && m.Error == nil:
 		j.tally.Stray++
-		if j.credit--; j.credit >= 0 {
+		if j.excused(q) {
 			return
 		}
 	}
 	j.tally.Doubled++
 	j.fault("%s: a second answer to %s %s: %.300s", j.label, q.method, q.id, line)
+}
+
+// excused finds a daemon whose end may have come between an answer and the note
+// that it was written. Each end excuses one, whenever it comes: a list that is
+// answered again waits for its server, and what was asked after it need not.
+func (j *Judge) excused(q *request) bool {
+	for n := q.first; n <= j.deaths; n++ {
+		if !j.spent[n] {
+			j.spent[n] = true
+			return true
+		}
+	}
+	return false
 }
 
 func (j *Judge) notification(m *rig.Message) {
