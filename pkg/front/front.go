@@ -12,11 +12,11 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"sync"
 	"time"
 
 	"github.com/dezren39/mcpx/pkg/api"
+	"github.com/dezren39/mcpx/pkg/gate"
 	"github.com/dezren39/mcpx/pkg/session"
 )
 
@@ -32,11 +32,7 @@ type Options struct {
 
 // Limits of threat T33, beside those of a message and of a connection's calls.
 const (
-	headerWait = 5 * time.Second
 	bodyWait   = time.Minute
-	quietWait  = time.Minute // between two requests of one TCP connection
-	maxHeaders = 16 << 10
-	maxConns   = 1024
 	maxStreams = 64 // responses under way of one session
 
 	sessionIdle = 30 * time.Minute // until a session that asks nothing and listens to nothing ends
@@ -46,8 +42,8 @@ const (
 // Front is one that serves.
 type Front struct {
 	o    Options
-	port uint16
-	http *http.Server
+	port *gate.Port
+	gate gate.Policy
 	wg   sync.WaitGroup
 
 	mu       sync.Mutex // guards what follows
@@ -63,16 +59,11 @@ func New(o Options) *Front {
 	f := &Front{
 		o: o, guests: map[*guest]struct{}{}, sessions: map[string]*guest{}, named: map[who]*guest{}, parked: map[string]*guest{},
 	}
-	if addr, ok := o.Listener.Addr().(*net.TCPAddr); ok {
-		f.port = uint16(addr.Port)
+	f.gate = gate.Policy{Methods: []string{http.MethodPost, http.MethodGet, http.MethodDelete}}
+	if o.Digest != nil {
+		f.gate.Opens = gate.One(*o.Digest)
 	}
-	f.http = &http.Server{
-		Handler: f, ReadHeaderTimeout: headerWait, IdleTimeout: quietWait, MaxHeaderBytes: maxHeaders,
-		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
-			return context.WithValue(ctx, peerKey{}, &caller{conn: c})
-		},
-		ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug), // what strangers send is no error of ours
-	}
+	f.port = gate.NewPort(o.Listener, f, o.Log)
 	return f
 }
 
@@ -81,7 +72,7 @@ func (f *Front) Serve() error {
 	stop := make(chan struct{})
 	f.wg.Go(func() { f.tidy(stop) })
 	defer close(stop)
-	err := f.http.Serve(&narrow{Listener: f.o.Listener, free: make(chan struct{}, maxConns)})
+	err := f.port.Serve()
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
@@ -113,9 +104,7 @@ func (f *Front) Close(limit time.Duration) {
 		})
 	}
 	all.Wait()
-	if f.http.Shutdown(ctx) != nil {
-		_ = f.http.Close()
-	}
+	f.port.Close(ctx)
 	f.wg.Wait()
 }
 
@@ -165,49 +154,4 @@ func (f *Front) sweep(now time.Time) {
 	for _, g := range idle {
 		g.end()
 	}
-}
-
-// peerKey finds the connection that a request came by.
-type peerKey struct{}
-
-// caller is that connection; whose it is is asked once.
-type caller struct {
-	conn net.Conn
-	once sync.Once
-	bad  bool
-}
-
-// stranger reports whether the kernel says that it is another user's.
-func (c *caller) stranger() bool {
-	c.once.Do(func() {
-		uid, ok := peerUID(c.conn)
-		c.bad = ok && uid != os.Geteuid()
-	})
-	return c.bad
-}
-
-// narrow lets so many connections be open at once; the next ones wait.
-type narrow struct {
-	net.Listener
-	free chan struct{}
-}
-
-func (n *narrow) Accept() (net.Conn, error) {
-	n.free <- struct{}{}
-	c, err := n.Listener.Accept()
-	if err != nil {
-		<-n.free
-		return nil, err
-	}
-	return &counted{Conn: c, release: sync.OnceFunc(func() { <-n.free })}, nil
-}
-
-type counted struct {
-	net.Conn
-	release func()
-}
-
-func (c *counted) Close() error {
-	defer c.release()
-	return c.Conn.Close()
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/dezren39/mcpx/pkg/era"
+	"github.com/dezren39/mcpx/pkg/gate"
 	"github.com/dezren39/mcpx/pkg/wire"
 )
 
@@ -140,7 +141,7 @@ func (f *Front) hear(w http.ResponseWriter, r *http.Request, g *guest, b *body, 
 func (f *Front) legacyOther(w http.ResponseWriter, r *http.Request, who who) {
 	if len(r.Header[headerSession]) == 0 { // so would a host of the modern era, or one of 2024
 		w.Header().Set("Allow", http.MethodPost)
-		plain(w, http.StatusMethodNotAllowed, "without an Mcp-Session-Id there is only POST")
+		gate.Plain(w, http.StatusMethodNotAllowed, "without an Mcp-Session-Id there is only POST")
 		return
 	}
 	if !f.versioned(w, r, nil) {
@@ -148,7 +149,7 @@ func (f *Front) legacyOther(w http.ResponseWriter, r *http.Request, who who) {
 	}
 	g, known := f.session(r, who)
 	if !known {
-		plain(w, http.StatusNotFound, noSession)
+		gate.Plain(w, http.StatusNotFound, noSession)
 		return
 	}
 	if r.Method == http.MethodDelete {
@@ -158,7 +159,7 @@ func (f *Front) legacyOther(w http.ResponseWriter, r *http.Request, who who) {
 		return
 	}
 	if !accepts(r.Header["Accept"], "text/event-stream") {
-		plain(w, http.StatusNotAcceptable, "Accept must name text/event-stream")
+		gate.Plain(w, http.StatusNotAcceptable, "Accept must name text/event-stream")
 		return
 	}
 	g.enter()
@@ -172,7 +173,7 @@ func (f *Front) listen(w http.ResponseWriter, r *http.Request, g *guest) {
 	if last, present, _ := single(r.Header, headerLast); present {
 		s, reader, err := g.box.resume(last)
 		if err != nil {
-			plain(w, http.StatusBadRequest, err.Error())
+			gate.Plain(w, http.StatusBadRequest, err.Error())
 			return
 		}
 		f.stream(w, r, s, reader, prime)
@@ -180,7 +181,7 @@ func (f *Front) listen(w http.ResponseWriter, r *http.Request, g *guest) {
 	}
 	s, reader, free := g.box.listen()
 	if !free {
-		plain(w, http.StatusConflict, "the session listens already")
+		gate.Plain(w, http.StatusConflict, "the session listens already")
 		return
 	}
 	f.stream(w, r, s, reader, prime)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dezren39/mcpx/pkg/gate"
 	"github.com/dezren39/mcpx/pkg/wire"
 )
 
@@ -168,7 +169,7 @@ func TestTheSlowHoldUpNobody(t *testing.T) {
 	if status, text := h.says("POST", "/mcp/srv", ask(1, "tools/list", meta), modern("tools/list")...); status != 200 {
 		t.Errorf("%d %s", status, text)
 	}
-	if took := time.Since(began); took > headerWait {
+	if took := time.Since(began); took > gate.HeaderWait {
 		t.Errorf("it took %v: it waited for them", took)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/dezren39/mcpx/pkg/era"
+	"github.com/dezren39/mcpx/pkg/gate"
 	"github.com/dezren39/mcpx/pkg/stdio"
 	"github.com/dezren39/mcpx/pkg/upstream"
 	"github.com/dezren39/mcpx/pkg/wire"
@@ -18,19 +19,21 @@ import (
 
 // ServeHTTP lets a request through the gate and to its server.
 func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c, _ := r.Context().Value(peerKey{}).(*caller)
-	if refused := admit(factsOf(r, f.port, c == nil || c.stranger()), f.o.Digest); refused != nil {
-		refuse(w, refused)
+	if refused := f.gate.Admit(f.port.Asked(r)); refused != nil {
+		if refused.Status == http.StatusUnauthorized {
+			refused.Msg += ": Authorization: Bearer TOKEN; mcpx status names the file that holds it"
+		}
+		f.gate.Refuse(w, refused.Status, refused.Msg)
 		return
 	}
 	server, ok := route(r.URL.Path)
 	if !ok {
-		refuse(w, &no{http.StatusNotFound, "there are /mcp and /mcp/SERVER"})
+		f.gate.Refuse(w, http.StatusNotFound, "there are /mcp and /mcp/SERVER")
 		return
 	}
 	who, err := identify(server, r.Header)
 	if err != nil {
-		refuse(w, &no{http.StatusBadRequest, err.Error()})
+		f.gate.Refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
 	if r.Method == http.MethodPost {
@@ -49,29 +52,6 @@ func route(path string) (server string, ok bool) {
 	}
 	server, ok = strings.CutPrefix(path, "/mcp/")
 	return server, ok && serverName.MatchString(server)
-}
-
-// refuse answers who did not come so far as to be understood. It hangs up, for
-// what else the request holds is not read.
-func refuse(w http.ResponseWriter, why *no) {
-	h := w.Header()
-	switch why.status {
-	case http.StatusUnauthorized:
-		h.Set("WWW-Authenticate", `Bearer realm="mcpx"`)
-	case http.StatusMethodNotAllowed:
-		h.Set("Allow", strings.Join(methods, ", "))
-	}
-	h.Set("Connection", "close")
-	plain(w, why.status, why.msg)
-}
-
-func plain(w http.ResponseWriter, status int, msg string) {
-	h := w.Header()
-	h.Set("Content-Type", "text/plain; charset=utf-8")
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Cache-Control", "no-store")
-	w.WriteHeader(status)
-	_, _ = io.WriteString(w, "mcpx: "+msg+"\n")
 }
 
 // fail answers with a JSON-RPC error; id may be nil.
@@ -98,10 +78,10 @@ type body struct {
 // post handles messages of a host.
 func (f *Front) post(w http.ResponseWriter, r *http.Request, who who) {
 	if !accepts(r.Header["Accept"], "application/json") || !accepts(r.Header["Accept"], "text/event-stream") {
-		plain(w, http.StatusNotAcceptable, "Accept must name application/json and text/event-stream")
+		gate.Plain(w, http.StatusNotAcceptable, "Accept must name application/json and text/event-stream")
 		return
 	}
-	b, ok := read(w, r)
+	b, ok := f.read(w, r)
 	if !ok {
 		return
 	}
@@ -145,20 +125,20 @@ func isModern(h http.Header, b *body) bool {
 // read reads a body and makes one line of it; false when it was answered. It
 // reads no body whose end is not told beforehand: what says its length twice, or
 // in two ways, is read in two ways.
-func read(w http.ResponseWriter, r *http.Request) (b body, ok bool) {
+func (f *Front) read(w http.ResponseWriter, r *http.Request) (b body, ok bool) {
 	if r.ContentLength < 0 || len(r.TransferEncoding) > 0 {
-		refuse(w, &no{http.StatusLengthRequired, "a request must have a Content-Length"})
+		f.gate.Refuse(w, http.StatusLengthRequired, "a request must have a Content-Length")
 		return b, false
 	}
 	if r.ContentLength > stdio.MaxLine {
-		refuse(w, &no{http.StatusRequestEntityTooLarge, "a message may have 64 MiB"})
+		f.gate.Refuse(w, http.StatusRequestEntityTooLarge, "a message may have 64 MiB")
 		return b, false
 	}
 	rc := http.NewResponseController(w)
 	_ = rc.SetReadDeadline(time.Now().Add(bodyWait))
 	text, err := io.ReadAll(r.Body) // it grows: what is announced need not come
 	if err != nil || int64(len(text)) != r.ContentLength {
-		refuse(w, &no{http.StatusBadRequest, "the request broke off"})
+		f.gate.Refuse(w, http.StatusBadRequest, "the request broke off")
 		return b, false
 	}
 	_ = rc.SetReadDeadline(time.Time{})
