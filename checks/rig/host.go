@@ -3,6 +3,7 @@ package rig
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -24,6 +25,7 @@ type Host struct {
 	stdin io.WriteCloser
 	errs  *lockedBuffer
 	Roots func() []string // directories, answered to roots/list; nil: not declared
+	Name  string          // as it introduces itself; "" means rig
 	Caps  []string        // other capabilities that it declares: requests that use them come as Notes
 
 	mu      sync.Mutex
@@ -200,7 +202,7 @@ func (h *Host) Open() json.RawMessage {
 	for _, name := range h.Caps {
 		caps[name] = map[string]any{}
 	}
-	m := h.Ask("initialize", map[string]any{"protocolVersion": "2025-06-18", "capabilities": caps, "clientInfo": map[string]string{"name": "rig", "version": "1"}})
+	m := h.Ask("initialize", map[string]any{"protocolVersion": "2025-06-18", "capabilities": caps, "clientInfo": map[string]string{"name": cmp.Or(h.Name, "rig"), "version": "1"}})
 	if m.Error != nil {
 		h.T.Fatalf("initialize: %s", m.Line)
 	}

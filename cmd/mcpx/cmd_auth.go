@@ -100,6 +100,10 @@ func isWebAddress(address string) bool {
 	return u.Scheme == "https" || u.Scheme == "http" && (u.Hostname() == "localhost" || err == nil && ip.IsLoopback())
 }
 
+// openerWait is how long the program that opens addresses has to say that it
+// cannot. Some stay for as long as the browser does.
+const openerWait = 2 * time.Second
+
 // openBrowser gives the address to the system as one argument; no shell sees it.
 func openBrowser(address string) error {
 	opener := "xdg-open"
@@ -114,8 +118,14 @@ func openBrowser(address string) error {
 	if err := proc.Start(cmd); err != nil {
 		return err
 	}
-	go func() { _ = cmd.Wait() }() // whatever it says, the address stands above
-	return nil
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(openerWait):
+		return nil
+	}
 }
 
 func (p *program) logout(ctx context.Context, c *cli.Command, server, dir string) error {

@@ -53,7 +53,7 @@ func newRoot(p *program) *cli.Command {
 		connectCommand(p), daemonCommand(p), demoCommand(p), demoServerCommand(p),
 		toolsCommand(p), promptsCommand(p), resourcesCommand(p), callCommand(p),
 		statusCommand(p), statuslineCommand(p), explainCommand(p), configCommand(p), checkCommand(p), doctorCommand(p), logsCommand(p), versionCommand(p),
-		rulesCommand(p), sessionsCommand(p), rootsCommand(p), trustCommand(p), untrustCommand(p), authCommand(p), restartCommand(p), stopCommand(p), reloadCommand(p),
+		rulesCommand(p), sessionsCommand(p), rootsCommand(p), uiCommand(p), trustCommand(p), untrustCommand(p), authCommand(p), restartCommand(p), stopCommand(p), reloadCommand(p),
 		renderCommand(p), importCommand(p),
 		completionCommand(p), completeCommand(p), helpCommand(p))
 }

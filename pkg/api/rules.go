@@ -37,11 +37,12 @@ type Sees struct {
 	Missing []string         `json:"missing"`
 }
 
-// RulesRequest is PUT /v1/rules: one change.
+// RulesRequest is PUT /v1/rules: one change. ?dir= as for GET.
 type RulesRequest struct {
 	Op      string           `json:"op"` // set, unset; default
 	Path    string           `json:"path,omitempty"`
 	Servers visibility.Allow `json:"servers"`
+	Dry     bool             `json:"dry,omitempty"` // change nothing: the answer is what would hold
 }
 
 // Rules is GET /v1/rules.

@@ -20,6 +20,7 @@ type DaemonStatus struct {
 	Version    string      `json:"version"`
 	PID        int         `json:"pid"`
 	RuntimeDir string      `json:"runtimeDir"`
+	Home       string      `json:"home"`
 	Supervised bool        `json:"supervised"`
 	Config     []string    `json:"config"`
 	StartedAt  time.Time   `json:"startedAt"`
@@ -48,6 +49,8 @@ type InstanceStatus struct {
 	Era             string    `json:"era"`
 	ProtocolVersion string    `json:"protocolVersion"`
 	State           string    `json:"state"` // starting connected list-failed backing-off stopping failed
+	Display         string    `json:"words"` // Words, for who has only JSON
+	Dead            bool      `json:"dead"`  // it cannot serve, and will not by being called
 	Reason          string    `json:"reason,omitempty"`
 	Tools           int       `json:"tools"`
 	Prompts         int       `json:"prompts"`
@@ -111,6 +114,7 @@ type RootStatus struct {
 type SessionServer struct {
 	Name   string `json:"name"`
 	State  string `json:"state"`
+	Dead   bool   `json:"dead"` // as that of an instance
 	Reason string `json:"reason"`
 	Tools  int    `json:"tools"`
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dezren39/mcpx/pkg/api"
 	"github.com/dezren39/mcpx/pkg/config"
+	"github.com/dezren39/mcpx/pkg/page"
 	"github.com/dezren39/mcpx/pkg/proc"
 )
 
@@ -32,6 +33,19 @@ func approve(policy config.Approve, caller []proc.Info, hosts []proc.ID, typed s
 		}
 	}
 	return nil
+}
+
+// approveVisitor decides the same for who looks at the page: it is a person's when
+// a person opened it. Pure.
+func approveVisitor(policy config.Approve, v page.Visitor, typed string) *api.Error {
+	if policy == config.ApprovePerson && !v.Person {
+		return &api.Error{
+			Field: "daemon.approve",
+			Msg:   "this page was opened from inside an agent's session, and that is for a person to say",
+			Hint:  "in a terminal of your own, type: mcpx ui, or " + typed,
+		}
+	}
+	return approve(policy, nil, nil, typed)
 }
 
 // hosts are the host programs of the open sessions.

@@ -63,7 +63,7 @@ func (d *Daemon) postLogin(w http.ResponseWriter, r *http.Request) {
 		if _, err := d.auth.Login(ctx, auth.TargetOf(s)); err != nil {
 			return nil, err
 		}
-		d.o.Log.Info("began sign-in", "server", s.Name, "pid", peer(r).PID)
+		d.o.Log.Info("began sign-in", "server", s.Name, "pid", by(r))
 		return d.standing(s), nil
 	})
 }

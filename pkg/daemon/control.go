@@ -30,6 +30,8 @@ func (d *Daemon) routes() map[string]http.HandlerFunc {
 		"GET /v1/status":   d.getStatus,
 		"GET /v1/config":   d.getConfig,
 		"GET /v1/logs":     d.getLogs,
+		"GET /v1/events":   d.getEvents,
+		"POST /v1/ui":      d.postUI,
 		"POST /v1/trust":   d.postTrust,
 		"POST /v1/untrust": d.postUntrust,
 		"POST /v1/reload":  d.postReload,
@@ -81,8 +83,7 @@ func (d *Daemon) postTrust(w http.ResponseWriter, r *http.Request) {
 		api.WriteError(w, http.StatusBadRequest, *err)
 		return
 	}
-	policy := d.loader.View("").Daemon.Approve
-	if err := approve(policy, d.callers(r), d.hosts(), "mcpx trust "+req.File); err != nil {
+	if err := d.consent(r, "mcpx trust "+req.File); err != nil {
 		api.WriteError(w, http.StatusForbidden, *err)
 		return
 	}
@@ -90,7 +91,7 @@ func (d *Daemon) postTrust(w http.ResponseWriter, r *http.Request) {
 		api.WriteError(w, http.StatusConflict, api.Error{Field: "file", Msg: err.Error(), Hint: cmp.Or(config.HintOf(err), "look at it again: mcpx trust "+req.File)})
 		return
 	}
-	d.o.Log.Info("trusted file", "dir", req.File, "pid", peer(r).PID)
+	d.o.Log.Info("trusted file", "dir", req.File, "pid", by(r))
 	d.refresh(w, "trusted "+req.File)
 }
 
@@ -104,7 +105,7 @@ func (d *Daemon) postUntrust(w http.ResponseWriter, r *http.Request) {
 		api.WriteError(w, http.StatusConflict, api.Error{Field: "file", Msg: err.Error(), Hint: config.HintOf(err)})
 		return
 	}
-	d.o.Log.Info("untrusted file", "dir", req.File, "pid", peer(r).PID)
+	d.o.Log.Info("untrusted file", "dir", req.File, "pid", by(r))
 	d.refresh(w, "no longer trusted: "+req.File)
 }
 
@@ -141,7 +142,7 @@ func (d *Daemon) postRestart(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	n := d.servers.Restart(r.Context(), req.Server, req.Key)
-	d.o.Log.Info("restarted servers", "server", req.Server, "key", req.Key, "pid", peer(r).PID)
+	d.o.Log.Info("restarted servers", "server", req.Server, "key", req.Key, "pid", by(r))
 	api.WriteJSON(w, http.StatusOK, api.Done{Count: n, Message: fmt.Sprintf("stopped %d; the next call starts what it needs", n)})
 }
 
@@ -175,7 +176,7 @@ func (d *Daemon) postStop(w http.ResponseWriter, r *http.Request) {
 		api.WriteError(w, http.StatusBadRequest, *err)
 		return
 	}
-	d.o.Log.Info("asked to stop", "pid", peer(r).PID)
+	d.o.Log.Info("asked to stop", "pid", by(r))
 	api.WriteJSON(w, http.StatusOK, api.Done{Message: "stopping"})
 	_ = http.NewResponseController(w).Flush() // an idle daemon is gone before this function's return would send it
 	d.stop()

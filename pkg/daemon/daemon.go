@@ -19,6 +19,7 @@ import (
 	"github.com/dezren39/mcpx/pkg/auth"
 	"github.com/dezren39/mcpx/pkg/child"
 	"github.com/dezren39/mcpx/pkg/config"
+	"github.com/dezren39/mcpx/pkg/page"
 	"github.com/dezren39/mcpx/pkg/place"
 	"github.com/dezren39/mcpx/pkg/pool"
 	"github.com/dezren39/mcpx/pkg/proc"
@@ -66,6 +67,7 @@ type Daemon struct {
 	calls   atomic.Int64                            // mints call ids
 	hellos  chan struct{}                           // slots for long hellos in progress (threat T17)
 	web     web                                     // the HTTP front
+	pages   pages                                   // to look at in a browser
 
 	stop func() // begins an orderly end; safe to call twice
 
@@ -186,6 +188,7 @@ func (d *Daemon) run(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, control.Close(), d.servers.Close(ctx))
 	}
+	page.Sweep(d.runtime.Path())
 	d.openFront()
 	attachHTTP, controlHTTP := d.attachServer(), d.controlServer()
 	d.serve(controlHTTP, control)
@@ -200,6 +203,7 @@ func (d *Daemon) run(ctx context.Context) error {
 	<-ctx.Done()
 	began := time.Now()
 	d.notify("STOPPING=1\nSTATUS=stops its servers")
+	d.pages.close()
 	var fronts sync.WaitGroup
 	fronts.Go(d.closeFront)
 	d.drain()
@@ -253,7 +257,7 @@ func (d *Daemon) watch(ctx context.Context, attach, control net.Listener) {
 				d.stop()
 				return
 			}
-			if d.idleFor(now) > d.idleExit() && (d.auth == nil || !d.auth.Busy()) {
+			if d.idleFor(now) > d.idleExit() && (d.auth == nil || !d.auth.Busy()) && !d.pages.watched() {
 				d.o.Log.Info("left idle", "took", d.idleFor(now).Round(time.Second))
 				d.stop()
 				return

@@ -18,8 +18,9 @@ import (
 )
 
 // RulesOf is the document in force, and what sessions in dirs would see.
-func RulesOf(l *source.Loader, dirs []string) api.Rules {
-	r := l.Rules()
+func RulesOf(l *source.Loader, dirs []string) api.Rules { return rulesOf(l, l.Rules(), dirs) }
+
+func rulesOf(l *source.Loader, r *source.Rules, dirs []string) api.Rules {
 	out := api.Rules{
 		Path: r.Path, Exists: r.Exists, Broken: r.Broken, Default: r.Document.Default, OnError: "open", Live: r.Live,
 		Rules: []api.Rule{}, Problems: api.Problems(r.Problems), Sees: []api.Sees{},
@@ -47,7 +48,29 @@ func RulesOf(l *source.Loader, dirs []string) api.Rules {
 // EditRules makes one change to the document. agree is asked about one by which
 // somebody would see a server that is hidden now.
 func EditRules(l *source.Loader, req api.RulesRequest, dirs []string, agree func(widened string) error) error {
-	edit := func(file string, data []byte, disk visibility.Disk) ([]byte, error) {
+	return l.EditRules(editOf(req), func(before, after *source.Rules) error {
+		if widened := widens(l, before.Table, after.Table, dirs); widened != "" {
+			return agree(widened)
+		}
+		return nil
+	})
+}
+
+// previewRules is the document as a change would leave it; nothing is written.
+func previewRules(l *source.Loader, req api.RulesRequest, dirs []string) (api.Rules, error) {
+	out, enough := RulesOf(l, dirs), errors.New("seen enough")
+	err := l.EditRules(editOf(req), func(_, after *source.Rules) error {
+		out = rulesOf(l, after, dirs)
+		return enough
+	})
+	if errors.Is(err, enough) {
+		err = nil
+	}
+	return out, err
+}
+
+func editOf(req api.RulesRequest) source.RulesEdit {
+	return func(file string, data []byte, disk visibility.Disk) ([]byte, error) {
 		switch req.Op {
 		case "set":
 			return visibility.Set(file, data, disk, req.Path, req.Servers)
@@ -58,12 +81,6 @@ func EditRules(l *source.Loader, req api.RulesRequest, dirs []string, agree func
 		}
 		return nil, refusal(http.StatusBadRequest, api.Error{Field: "op", Msg: fmt.Sprintf("%q is not known", req.Op), Hint: "known here: set, unset, default"})
 	}
-	return l.EditRules(edit, func(before, after *source.Rules) error {
-		if widened := widens(l, before.Table, after.Table, dirs); widened != "" {
-			return agree(widened)
-		}
-		return nil
-	})
 }
 
 // widens says where a change of the rules shows a server that is hidden now: in
@@ -89,16 +106,22 @@ func widens(l *source.Loader, before, after *visibility.Table, dirs []string) st
 }
 
 func (d *Daemon) getRules(w http.ResponseWriter, r *http.Request) {
-	var dirs []string
+	if dirs, ok := askedDirs(w, r); ok {
+		api.WriteJSON(w, http.StatusOK, RulesOf(d.loader, dirs))
+	}
+}
+
+// askedDirs are those that a request is about (?dir=); false when it was answered.
+func askedDirs(w http.ResponseWriter, r *http.Request) (dirs []string, ok bool) {
 	for _, asked := range r.URL.Query()["dir"] {
 		dir, err := canon.Deepest(asked)
 		if err != nil {
 			api.WriteError(w, http.StatusBadRequest, api.Error{Field: "dir", Msg: err.Error(), Hint: "name an absolute directory"})
-			return
+			return nil, false
 		}
 		dirs = append(dirs, dir)
 	}
-	api.WriteJSON(w, http.StatusOK, RulesOf(d.loader, dirs))
+	return dirs, true
 }
 
 func (d *Daemon) putRules(w http.ResponseWriter, r *http.Request) {
@@ -107,9 +130,21 @@ func (d *Daemon) putRules(w http.ResponseWriter, r *http.Request) {
 		api.WriteError(w, http.StatusBadRequest, *err)
 		return
 	}
+	dirs, ok := askedDirs(w, r)
+	if !ok {
+		return
+	}
+	if req.Dry {
+		then, err := previewRules(d.loader, req, dirs)
+		if err != nil {
+			refuseWith(w, err)
+			return
+		}
+		api.WriteJSON(w, http.StatusOK, then)
+		return
+	}
 	err := EditRules(d.loader, req, d.liveDirs(), func(widened string) error {
-		policy := d.loader.View("").Daemon.Approve
-		if no := approve(policy, d.callers(r), d.hosts(), "mcpx rules "+typedRule(req)); no != nil {
+		if no := d.consent(r, "mcpx rules "+typedRule(req)); no != nil {
 			no.Msg = widened + "; " + no.Msg
 			return refusal(http.StatusForbidden, *no)
 		}
@@ -119,9 +154,9 @@ func (d *Daemon) putRules(w http.ResponseWriter, r *http.Request) {
 		refuseWith(w, err)
 		return
 	}
-	d.o.Log.Info("changed rules", "rule", typedRule(req), "pid", peer(r).PID)
+	d.o.Log.Info("changed rules", "rule", typedRule(req), "pid", by(r))
 	d.reread()
-	api.WriteJSON(w, http.StatusOK, RulesOf(d.loader, nil))
+	api.WriteJSON(w, http.StatusOK, RulesOf(d.loader, dirs))
 }
 
 // typedRule is the change as a person types it.

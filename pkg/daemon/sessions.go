@@ -32,11 +32,6 @@ func (d *Daemon) ofSession(w http.ResponseWriter, r *http.Request) *session.Sess
 	return s
 }
 
-// approved decides whether the caller may do what widens or moves a session.
-func (d *Daemon) approved(r *http.Request, typed string) *api.Error {
-	return approve(d.loader.View("").Daemon.Approve, d.callers(r), d.hosts(), typed)
-}
-
 func (d *Daemon) putVisible(w http.ResponseWriter, r *http.Request) {
 	var req api.SwitchRequest
 	if err := api.ReadJSON(r, &req); err != nil {
@@ -71,7 +66,7 @@ func (d *Daemon) flip(w http.ResponseWriter, r *http.Request, req api.SwitchRequ
 	}
 	id := r.PathValue("id")
 	typed := strings.Join(append([]string{"mcpx sessions", req.Op}, req.Servers...), " ") + " --session " + id
-	no := d.approved(r, typed)
+	no := d.consent(r, typed)
 	o.Narrow = false
 	more := s.Widened(o)
 	if no != nil && len(more) > 0 {
@@ -84,7 +79,7 @@ func (d *Daemon) flip(w http.ResponseWriter, r *http.Request, req api.SwitchRequ
 		refuseWith(w, err)
 		return
 	}
-	d.o.Log.Info("switched session", "session", id, "rule", cmp.Or(o.String(), "reset"), "pid", peer(r).PID)
+	d.o.Log.Info("switched session", "session", id, "rule", cmp.Or(o.String(), "reset"), "pid", by(r))
 	d.readout(w, id)
 }
 
@@ -120,7 +115,7 @@ func (d *Daemon) putRoots(w http.ResponseWriter, r *http.Request) {
 	}
 	id := r.PathValue("id")
 	typed := strings.Join(append([]string{"mcpx roots", req.Op}, req.Dirs...), " ") + " --session " + id
-	if no := d.approved(r, typed); no != nil && !onlyLess(now, next) {
+	if no := d.consent(r, typed); no != nil && !onlyLess(now, next) {
 		api.WriteError(w, http.StatusForbidden, *no)
 		return
 	}
@@ -128,7 +123,7 @@ func (d *Daemon) putRoots(w http.ResponseWriter, r *http.Request) {
 		refuseWith(w, err)
 		return
 	}
-	d.o.Log.Info("set roots of session", "session", id, "dir", strings.Join(next, " "), "pid", peer(r).PID)
+	d.o.Log.Info("set roots of session", "session", id, "dir", strings.Join(next, " "), "pid", by(r))
 	d.readout(w, id)
 }
 

@@ -20,6 +20,7 @@ type facts struct {
 	version    string
 	pid        int
 	runtimeDir string
+	home       string
 	supervised bool
 	started    time.Time
 	rss        int64
@@ -34,7 +35,7 @@ type facts struct {
 
 func (d *Daemon) status() *api.Status {
 	f := facts{
-		version: d.o.Version, pid: os.Getpid(), runtimeDir: d.runtime.Path(), supervised: d.o.Supervised,
+		version: d.o.Version, pid: os.Getpid(), runtimeDir: d.runtime.Path(), home: d.o.Dirs.Home, supervised: d.o.Supervised,
 		started: d.started, rss: proc.RSS(os.Getpid()), path: d.searched(),
 		own:  d.loader.View(""),
 		http: d.web.status(), httpFault: d.web.fault,
@@ -57,15 +58,17 @@ func (d *Daemon) status() *api.Status {
 func build(f facts) *api.Status {
 	s := &api.Status{
 		Daemon: api.DaemonStatus{
-			Version: f.version, PID: f.pid, RuntimeDir: f.runtimeDir, Supervised: f.supervised,
+			Version: f.version, PID: f.pid, RuntimeDir: f.runtimeDir, Home: f.home, Supervised: f.supervised,
 			Config: f.own.Files, StartedAt: f.started, RSSBytes: f.rss, Path: f.path, HTTP: f.http,
 		},
-		Instances: f.instances,
+		Instances: slices.Clone(f.instances),
 		Sessions:  sessions(f),
 		Problems:  api.Problems(f.own.Problems),
 		Servers:   servers(f),
 	}
-	for _, in := range f.instances {
+	for i, in := range s.Instances {
+		words := in.Words()
+		s.Instances[i].Display, s.Instances[i].Dead = words, api.Dead(words)
 		if in.PID != 0 {
 			s.Daemon.Children++
 		}
@@ -169,7 +172,7 @@ func decided(s *api.SessionStatus, d visibility.Decision) {
 // session is allowed cannot serve: it fails, or it is off though the rule names it.
 func badge(s api.SessionStatus, d visibility.Decision) string {
 	dead := slices.ContainsFunc(s.Servers, func(v api.SessionServer) bool {
-		return slices.Contains(s.Visible, v.Name) && api.Dead(v.State)
+		return slices.Contains(s.Visible, v.Name) && v.Dead
 	})
 	if !d.Override.Set {
 		dead = dead || slices.ContainsFunc(d.Allow.Servers, func(name string) bool {
@@ -207,7 +210,7 @@ func serverOf(f facts, c session.Seen) api.SessionServer {
 		if in.Server == c.Name && in.Key == c.Key {
 			st.State, st.Tools = in.Words(), in.Tools
 			st.Reason = in.Reason
-			if api.Dead(st.State) {
+			if st.Dead = api.Dead(st.State); st.Dead {
 				st.Reason = cmp.Or(in.Reason, in.LastError)
 			}
 			return st

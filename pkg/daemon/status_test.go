@@ -26,6 +26,8 @@ func TestStatusIsBuiltFromTheFacts(t *testing.T) {
 		Problems: config.Problems{{File: "/home/you/.config/mcpx/config.json", Line: 3, Col: 5, Server: "docs", Field: "command", Msg: "odd", Hint: "mend it", Warning: true}},
 	}
 	up := api.InstanceStatus{ID: "1", Server: "gopls", Key: "worktree:/src/app", PID: 42, State: "connected", Tools: 8}
+	upTold := up
+	upTold.Display = "connected (8 tools)"
 	conn := func(server, key string, r *config.Resolved) session.Snapshot {
 		return session.Snapshot{
 			Identity: session.Identity{Session: "s1", Host: proc.ID{PID: 7, Start: 1}},
@@ -54,7 +56,10 @@ func TestStatusIsBuiltFromTheFacts(t *testing.T) {
 			Version: "1.0", PID: 1, RuntimeDir: "/run/mcpx", Config: own.Files, StartedAt: at, RSSBytes: 99, Path: []string{"/usr/bin", "/bin"},
 			Children: 1, // the one that backs off has no process
 		},
-		Instances: []api.InstanceStatus{up, {ID: "2", Server: "docs", Key: "global", State: "backing-off"}},
+		Instances: []api.InstanceStatus{upTold, {
+			ID: "2", Server: "docs", Key: "global", State: "backing-off", Dead: true,
+			Display: "backing off (no reason given, until 00:00:00)",
+		}},
 		Sessions: []api.SessionStatus{{
 			ID: "s1", Host: api.HostStatus{Name: "claude-code", Version: "2", PID: 7},
 			Cwd: api.CwdStatus{Path: "/src/app", Origin: "roots"}, Roots: []api.RootStatus{{URI: "file:///src/app", Origin: "roots"}},
