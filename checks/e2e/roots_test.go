@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -125,5 +126,28 @@ func TestTheFirstCallFindsTheRootsTold(t *testing.T) {
 		other := r.Connect(dir, "never") // one that asks for none is not held up, which only a person would see
 		other.Open()
 		other.Call("echo", map[string]string{"text": "x"})
+	}
+}
+
+// TestNoToolOfOursIsOffered: a model is given the servers' tools and nothing by
+// which it could move itself or see more (soft roots, 3).
+func TestNoToolOfOursIsOffered(t *testing.T) {
+	r := rig.New(t, mcpx, config(map[string]string{"one": `"args": []`}))
+	for _, server := range []string{"", "one"} {
+		args, prefix := []string{server}, ""
+		if server == "" {
+			args, prefix = nil, "one__"
+		}
+		h := r.Connect(r.Home, args...)
+		h.Open()
+		var list struct{ Tools []struct{ Name string } }
+		if err := json.Unmarshal(h.Ask("tools/list", nil).Result, &list); err != nil || len(list.Tools) == 0 {
+			t.Fatalf("%v: %d tools", err, len(list.Tools))
+		}
+		for _, tool := range list.Tools {
+			if name, ok := strings.CutPrefix(tool.Name, prefix); !ok || strings.Contains(name, "mcpx") || strings.Contains(name, "root") && name != "roots" {
+				t.Errorf("connect %s offers %s", server, tool.Name)
+			}
+		}
 	}
 }

@@ -2,6 +2,7 @@ package page
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -42,7 +43,9 @@ func changed(h *rig.Host) {
 }
 
 func twoHosts(t *testing.T) (r *rig.Rig, one, two *rig.Host) {
-	r = rig.New(t, mcpx, config(map[string]string{"docs": `"command": "FAKE"`, "jira": `"command": "FAKE"`}))
+	r = rig.New(t, mcpx, config(map[string]string{
+		"docs": `"command": "FAKE"`, "jira": `"command": "FAKE"`, "off": `"command": "FAKE", "mcpx": {"disabled": true}`,
+	}))
 	one, two = r.Connect(r.Home, "--session", "one"), r.Connect(r.Home, "--session", "two")
 	for _, h := range []*rig.Host{one, two} {
 		h.Open()
@@ -95,11 +98,16 @@ func TestRulesAreEditedOnThePage(t *testing.T) {
 	file := filepath.Join(r.Home, ".config/mcpx/rules.json")
 	p := open(t, r)
 	p.until("no document", text("section:last-of-type")+`.includes("does not exist yet")`)
+	p.until("the policy", text("section:last-of-type")+`.includes("What is hidden is also refused") && `+text("section:last-of-type")+`.includes("onError: open")`)
+	p.until("the directories of sessions", `document.querySelector("#directories option").value === `+fmt.Sprintf("%q", r.Home))
 	add := func(path, server string) {
 		p.do(chromedp.Click("#add-rule"), chromedp.SendKeys("#rule-path", path),
 			chromedp.Click(`//form[contains(@class,"editor")]//label[contains(.,"`+server+`")]`))
 	}
 	add(r.Home, "docs")
+	for _, label := range []string{"jira 13 tools", "off disabled"} {
+		p.until("the picker's "+label, `[...document.querySelectorAll(".picker label")].some((l) => l.innerText.trim() === "`+label+`" && !l.control.disabled)`)
+	}
 	p.until("the preview", text(".editor [role=status]")+`.includes("MCP all → MCP docs")`)
 	if _, err := os.Stat(file); err == nil {
 		t.Error("a preview wrote the document")
@@ -137,6 +145,26 @@ func TestRulesAreEditedOnThePage(t *testing.T) {
 	if !sees(one, "jira") {
 		t.Errorf("without the rule one has %v", tools(one))
 	}
+}
+
+// TestRootsAreSetOnThePage: the session moves, and goes back to where its host is.
+func TestRootsAreSetOnThePage(t *testing.T) {
+	r, one, _ := twoHosts(t)
+	main, _ := r.Checkouts()
+	p := open(t, r)
+	form := card("session one") + " .roots"
+	p.do(chromedp.Click(form+" summary"), chromedp.SendKeys("#dir-one", main+"/nowhere"))
+	p.do(chromedp.Click(`//article[@aria-label="session one"]//button[.="Only this"]`))
+	p.until("the refusal", text(card("session one")+" .refusal")+`.includes("nowhere")`)
+	p.do(chromedp.SetValue("#dir-one", main), chromedp.Click(`//article[@aria-label="session one"]//button[.="Only this"]`))
+	p.until("the move", text(card("session one")+" .path")+`.startsWith("~/main")`)
+	p.until("no refusal", `!document.querySelector('`+card("session one")+` .refusal')`)
+	sees(one, "docs") // it goes on
+	if got := r.Status().Sessions; got[0].Cwd.Path != main || got[0].Cwd.Origin != "set" || got[1].Cwd.Path != r.Home {
+		t.Errorf("the sessions stand at %+v and %+v", got[0].Cwd, got[1].Cwd)
+	}
+	p.do(chromedp.Click(`//article[@aria-label="session one"]//button[.="Back to the host's"]`))
+	p.until("the way back", text(card("session one")+" .path")+`.startsWith("~ ")`)
 }
 
 // TestADyingServerTurnsRed, says why, and shows what it wrote last.
