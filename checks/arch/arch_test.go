@@ -29,7 +29,7 @@ var layers = [][]string{
 	{"scope", "roots", "wire", "era", "config", "visibility", "spawn", "roof", "hostfile", "render", "adopt"}, // pure
 	{"canon", "place", "proc", "socket", "state", "stdio", "capsule", "api"},                                  // leaf
 	{"gitwhere"}, {"source"}, {"fleet"}, {"child"}, {"upstream"}, {"remote"}, {"auth"}, {"mux"}, {"pool"}, {"registry"}, {"session"},
-	{"gate"}, {"front", "page"}, {"daemon"}, {"shim"}, {"client"}, {"demo"},
+	{"gate"}, {"front", "page"}, {"daemon"}, {"shim"}, {"client"}, {"demo", "manage"},
 }
 
 // pure is what a pure package may not import, and what it may not call.

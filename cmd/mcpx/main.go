@@ -50,7 +50,7 @@ func run(ctx context.Context, args []string, p *program) int {
 // newRoot is the tree of commands, in the order in which help shows them.
 func newRoot(p *program) *cli.Command {
 	return rootOf(p,
-		connectCommand(p), daemonCommand(p), demoCommand(p), demoServerCommand(p),
+		connectCommand(p), daemonCommand(p), demoCommand(p), demoServerCommand(p), managementServerCommand(p),
 		toolsCommand(p), promptsCommand(p), resourcesCommand(p), callCommand(p),
 		statusCommand(p), statuslineCommand(p), explainCommand(p), configCommand(p), checkCommand(p), doctorCommand(p), logsCommand(p), versionCommand(p),
 		rulesCommand(p), sessionsCommand(p), rootsCommand(p), uiCommand(p), trustCommand(p), untrustCommand(p), authCommand(p), restartCommand(p), stopCommand(p), reloadCommand(p),

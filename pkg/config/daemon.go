@@ -13,7 +13,7 @@ func mergeDaemon(files []*File) Daemon {
 		RootsCeiling: nearest(files, func(b *RawDaemon) *[]string { return some(b.RootsCeiling) }, nil),
 		Approve:      nearest(files, func(b *RawDaemon) *Approve { return b.Approve }, ApprovePerson),
 
-		ManagementTools: nearest(files, func(b *RawDaemon) *[]string { return some(b.ManagementTools) }, nil),
+		ManagementTools: nearest(files, func(b *RawDaemon) *[]ManagementTool { return some(b.ManagementTools) }, nil),
 		Path:            nearest(files, func(b *RawDaemon) *[]string { return some(b.Path) }, nil),
 		Env: nearest(files, func(b *RawDaemon) *map[string]string {
 			if b.Env == nil {

@@ -58,7 +58,7 @@ type key[T any] struct {
 	builtIn T
 }
 
-func some(list []string) *[]string {
+func some[T any](list []T) *[]T {
 	if list == nil {
 		return nil
 	}

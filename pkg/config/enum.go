@@ -25,6 +25,8 @@ func allowed(t reflect.Type) []string {
 		return words(ApproveAny, ApprovePerson, ApproveNever)
 	case reflect.TypeFor[Auth]():
 		return words[Auth]("token", "none")
+	case reflect.TypeFor[ManagementTool]():
+		return words(ManageStatus, ManageRoots)
 	case reflect.TypeFor[OnError]():
 		return words[OnError]("open", "closed")
 	}

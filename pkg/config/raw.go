@@ -53,7 +53,7 @@ type RawDaemon struct {
 	IdleExit        *DurationOrNever  `json:"idleExit,omitempty" jsonschema:"After which a daemon nobody is connected to ends. Default 10m."`
 	RootsCeiling    []string          `json:"rootsCeiling,omitzero" jsonschema:"Directories that session roots may not leave."`
 	Approve         *Approve          `json:"approve,omitempty" jsonschema:"Who may trust files, widen sessions and change roots. Default person."`
-	ManagementTools []string          `json:"managementTools,omitzero" jsonschema:"mcpx's own tools that are offered."`
+	ManagementTools []ManagementTool  `json:"managementTools,omitzero" jsonschema:"The tools of mcpx management-server, where a server runs that. Default status; roots changes where a session works."`
 	Path            []string          `json:"path,omitzero" jsonschema:"The directories of PATH for servers."`
 	Env             map[string]string `json:"env,omitzero" jsonschema:"Environment variables for every server."`
 	Rules           *RawRules         `json:"rules,omitempty" jsonschema:"The visibility rules."`
@@ -75,6 +75,15 @@ type RawRules struct {
 
 // Auth is how callers of the HTTP front prove who they are.
 type Auth string
+
+// ManagementTool is a tool of mcpx's own.
+type ManagementTool string
+
+// ManageStatus reads; ManageRoots changes the roots of the session that asks.
+const (
+	ManageStatus ManagementTool = "status"
+	ManageRoots  ManagementTool = "roots"
+)
 
 // OnError is what a broken rules file means.
 type OnError string

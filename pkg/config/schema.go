@@ -44,7 +44,7 @@ func typeSchemas() map[reflect.Type]*jsonschema.Schema {
 	for _, t := range []reflect.Type{
 		reflect.TypeFor[scope.Scope](), reflect.TypeFor[Sharing](), reflect.TypeFor[Protocol](),
 		reflect.TypeFor[ServerRequests](), reflect.TypeFor[EnvPolicy](), reflect.TypeFor[Approve](),
-		reflect.TypeFor[Auth](), reflect.TypeFor[OnError](),
+		reflect.TypeFor[Auth](), reflect.TypeFor[OnError](), reflect.TypeFor[ManagementTool](),
 	} {
 		s := &jsonschema.Schema{Type: "string"}
 		for _, w := range allowed(t) {

@@ -114,7 +114,7 @@ type Daemon struct {
 	IdleExit        time.Duration // 0 = never
 	RootsCeiling    []string
 	Approve         Approve
-	ManagementTools []string
+	ManagementTools []ManagementTool
 	Path            []string
 	Env             map[string]string
 	Rules           Rules

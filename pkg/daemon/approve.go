@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"fmt"
+	"os"
 	"slices"
 
 	"github.com/dezren39/mcpx/pkg/api"
@@ -27,7 +28,7 @@ func approve(policy config.Approve, caller []proc.Info, hosts []proc.ID, typed s
 		if slices.Contains(hosts, p.ID) {
 			return &api.Error{
 				Field: "daemon.approve",
-				Msg:   fmt.Sprintf("asked from inside an agent's session (pid %d), and that is for a person to say", p.PID),
+				Msg:   fmt.Sprintf("asked from inside an agent's session or a server (pid %d), and that is for a person to say", p.PID),
 				Hint:  "in a terminal of your own, type: " + typed,
 			}
 		}
@@ -48,9 +49,11 @@ func approveVisitor(policy config.Approve, v page.Visitor, typed string) *api.Er
 	return approve(policy, nil, nil, typed)
 }
 
-// hosts are the host programs of the open sessions.
+// hosts are the host programs of the open sessions, and the daemon: what it
+// started is a server, by which an agent may reach a shell.
 func (d *Daemon) hosts() []proc.ID {
-	var ids []proc.ID
+	start, _ := proc.StartTime(os.Getpid())
+	ids := []proc.ID{{PID: os.Getpid(), Start: start}}
 	for _, c := range d.table.All() {
 		if id := c.Identity().Host; id.PID != 0 {
 			ids = append(ids, id)

@@ -18,7 +18,7 @@ func TestApprove(t *testing.T) { // design D11
 		want   string // part of the refusal; "" when it may
 	}{
 		{"a person elsewhere may", config.ApprovePerson, []proc.Info{{ID: shell}}, ""},
-		{"who descends from a host may not", config.ApprovePerson, inside, "asked from inside an agent's session (pid 40)"},
+		{"who descends from a host may not", config.ApprovePerson, inside, "asked from inside an agent's session or a server (pid 40)"},
 		{"nor may a host itself", config.ApprovePerson, []proc.Info{{ID: host}}, "inside an agent's session"},
 		{"a process with the pid of a host that is gone may", config.ApprovePerson, []proc.Info{{ID: recycled}}, ""},
 		{"no policy is person", "", inside, "inside an agent's session"},
