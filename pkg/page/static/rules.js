@@ -39,7 +39,7 @@ function policy(r) {
 function row(path, servers, isDefault) {
   const e = state.edit;
   if (e && !e.fresh && e.isDefault === isDefault && e.path === path) return editor();
-  const what = isDefault ? "directories without a rule" : path;
+  const what = isDefault ? "directories without a rule" : place(path);
   return el("div", { class: "rule" },
     el("span", { class: "path" }, what), " ", el("span", null, allowed(servers)),
     button("Edit", () => edit(path, servers, { isDefault }), { "aria-label": `Edit the rule for ${what}` }));
@@ -115,7 +115,7 @@ function outcome(e) {
 function asked() {
   const e = state.edit;
   const servers = { all: "*", none: [], some: sorted(e.picked) }[e.mode];
-  return e.isDefault ? { op: "default", servers } : { op: "set", path: e.path.trim(), servers };
+  return e.isDefault ? { op: "default", servers } : { op: "set", path: e.fresh ? place(e.path.trim()) : e.path, servers };
 }
 
 const known = () => state.rules.sees.map((s) => s.dir);
