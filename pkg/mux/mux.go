@@ -4,6 +4,7 @@
 package mux
 
 import (
+	"cmp"
 	"sync"
 	"time"
 
@@ -44,6 +45,7 @@ type Mux struct {
 	conn    Conn
 	server  string
 	asking  Asking
+	turns   *Turns
 	hs      upstream.Handshake
 	extra   era.Extra // in the _meta of our own requests to a modern server
 	logging bool      // a legacy server can be told a level
@@ -85,6 +87,7 @@ type Mux struct {
 type Options struct {
 	Server string
 	Asking Asking
+	Turns  *Turns // of the machine; nil: of this server alone
 }
 
 // New starts reading from conn.
@@ -93,6 +96,7 @@ func New(conn Conn, o Options) *Mux {
 		conn:   conn,
 		server: o.Server,
 		asking: o.Asking,
+		turns:  cmp.Or(o.Turns, &Turns{}),
 		hs:     conn.Handshake(),
 		wake:   make(chan struct{}, 1),
 		ended:  make(chan struct{}),

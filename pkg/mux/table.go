@@ -28,6 +28,7 @@ type call struct {
 	asks    int    // how often it did
 	round   *round // what it asked; the call is not with the server until that is answered
 	parked  *parked
+	sent    time.Time
 	timeout time.Duration
 	max     time.Duration
 	// deadline is the end of the inactivity timeout, or the last one there may
@@ -54,10 +55,7 @@ const errTwice = "a request with this id is in flight"
 
 // enter puts a call into the table under the next id.
 func (m *Mux) enter(c *call) (id uint64, err *Error) {
-	var now time.Time
-	if c.timeout > 0 || c.max > 0 {
-		now = time.Now()
-	}
+	now := time.Now()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
@@ -74,6 +72,8 @@ func (m *Mux) enter(c *call) (id uint64, err *Error) {
 	if c.port != nil {
 		c.port.calls[c.key] = c
 		c.port.modern = c.modern
+		c.sent = now
+		m.turns.called(c.port.owner, now)
 		m.stats.Calls++
 	}
 	if c.max > 0 {

@@ -79,7 +79,7 @@ func (sv *server) dial(ctx context.Context, id string, rs scope.ResolvedScope, c
 			"dir", r.dirOf(plan), "dir_source", string(plan.DirSource), "pid", conn.PID(), "era", string(hs.Era), "took", took)
 	}
 	in := &instance{
-		sv: sv, key: rs.Key, conn: conn, mux: mux.New(conn, mux.Options{Server: plan.Server, Asking: asking}),
+		sv: sv, key: rs.Key, conn: conn, mux: mux.New(conn, mux.Options{Server: plan.Server, Asking: asking, Turns: &sv.r.turns}),
 		news: make(chan struct{}, 1), dir: dir,
 	}
 	in.life, in.end = context.WithCancel(context.Background())

@@ -13,6 +13,7 @@ import (
 
 	"github.com/dezren39/mcpx/pkg/child"
 	"github.com/dezren39/mcpx/pkg/config"
+	"github.com/dezren39/mcpx/pkg/mux"
 	"github.com/dezren39/mcpx/pkg/pool"
 	"github.com/dezren39/mcpx/pkg/remote"
 	"github.com/dezren39/mcpx/pkg/roots"
@@ -48,6 +49,8 @@ type Registry struct {
 	log  *slog.Logger
 	eras *eras
 	logs *logs
+
+	turns mux.Turns // of all sessions, at whatever server
 
 	life context.Context // ends when Close begins
 	end  context.CancelFunc

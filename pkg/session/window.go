@@ -3,6 +3,8 @@ package session
 import (
 	"fmt"
 	"time"
+
+	"github.com/dezren39/mcpx/pkg/mux"
 )
 
 // What one connection may have under way (threat T35), calls for each server.
@@ -40,12 +42,12 @@ func (e *crowded) Hint() string {
 // answer is on its way to the host is none of those: the host may send the next
 // one before the last is cleared away.
 func (l *lane) full() bool {
-	if l.c.sent.Load() < maxInFlight { // to all servers together
+	if l.c.sent.Load() < mux.Few { // to all servers together
 		return false
 	}
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
-	return l.inFlight() >= maxInFlight
+	return l.inFlight() >= maxInFlight || l.crowds()
 }
 
 // inFlight needs c.mu.
@@ -58,13 +60,18 @@ func (l *lane) inFlight() (n int) {
 	return n
 }
 
+// crowds reports whether the next call would wait a moment, since others call
+// too. Needs c.mu.
+func (l *lane) crowds() bool { return l.current != nil && l.current.Crowds() }
+
 // awaitRoom holds a request back until the server has fewer calls than it may,
 // at most for startTimeout: then it returns what the host is told.
 func (l *lane) awaitRoom(it *item) error {
 	c := l.c
 	for l.full() {
 		c.mu.Lock()
-		if l.inFlight() < maxInFlight {
+		full, crowds := l.inFlight() >= maxInFlight, l.crowds()
+		if !full && !crowds {
 			c.mu.Unlock()
 			return nil
 		}
@@ -76,8 +83,11 @@ func (l *lane) awaitRoom(it *item) error {
 		patience := l.patience()
 		left := patience - (time.Since(it.at) - (l.elsewhere - it.elsewhere))
 		c.mu.Unlock()
-		if left <= 0 {
+		if full && left <= 0 {
 			return &crowded{l.name, patience}
+		}
+		if !full {
+			left = mux.Moment
 		}
 		t := time.NewTimer(left)
 		select {

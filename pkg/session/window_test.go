@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dezren39/mcpx/pkg/mux"
 	"github.com/dezren39/mcpx/pkg/scope"
 	"github.com/dezren39/mcpx/pkg/wire"
 )
@@ -145,3 +146,51 @@ func TestAConnectionThatEndsTakesItsWaitingCallsAlong(t *testing.T) {
 		s.gets()
 	})
 }
+
+// TestNewCallsArriveByAndByWhileOthersCall holds what report E asks for: who sends
+// many calls at once does not have them all before another's.
+func TestNewCallsArriveByAndByWhileOthersCall(t *testing.T) {
+	play(t, nil, func(s *stage) {
+		s.greet(plain)
+		s.sends(call(1, "a"))
+		s.gets(by(1, "cwd:/desk"))
+		srv := s.servers.of("cwd:/desk")
+		calls := func() int { return strings.Count(srv.methods(), "tools/call:hold") }
+		other := srv.mux.Attach(bystander{}, "other")
+		env, err := wire.Scan([]byte(call(1, "b")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := other.Request(&env, mux.CallOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		for id := 10; id < 20; id++ {
+			s.sends(call(id, "hold"))
+		}
+		for want := mux.Few; want <= 10; want += mux.Few {
+			synctest.Wait()
+			if got := calls(); got != want {
+				t.Fatalf("the server has %d calls, want %d", got, want)
+			}
+			time.Sleep(mux.Moment)
+		}
+		time.Sleep(time.Second) // nobody else calls any more
+		for id := 20; id < 30; id++ {
+			s.sends(call(id, "hold"))
+		}
+		synctest.Wait()
+		if got := calls(); got != 20 {
+			t.Errorf("alone, the server has %d calls, want all 20", got)
+		}
+		srv.let()
+		s.got()
+	})
+}
+
+// bystander is a host that listens to nothing.
+type bystander struct{}
+
+func (bystander) Response(string, []byte)                   {}
+func (bystander) Notification(string, []byte)               {}
+func (bystander) Ask(string, *mux.Question, *wire.Envelope) {}
+func (bystander) Withdraw(*mux.Question, *wire.Envelope)    {}
