@@ -43,7 +43,7 @@ func (t *tail) all() []string {
 // is read no faster than this, so that a flood costs the server itself and not
 // those who have others (threat T34).
 const (
-	floodBurst = 4 << 20 // bytes
+	floodBurst = 256 << 10 // bytes
 	floodPause = 5 * time.Millisecond
 	floodStep  = 20 << 10 // bytes for each pause: 4 MiB a second
 	floodCalm  = time.Second

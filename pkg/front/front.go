@@ -46,6 +46,8 @@ type Front struct {
 	gate gate.Policy
 	wg   sync.WaitGroup
 
+	naming sync.Mutex // held while a connection for all requests of a name is made
+
 	mu       sync.Mutex // guards what follows
 	quit     bool
 	guests   map[*guest]struct{}

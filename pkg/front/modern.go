@@ -77,15 +77,9 @@ func (f *Front) place(who who, b *body) (g *guest, s *stream, own bool, refused 
 		}
 	}
 	if who.session != "" {
-		f.mu.Lock()
-		g := f.named[who]
-		f.mu.Unlock()
-		if g == nil {
-			var err *api.Error
-			if g, err = f.welcome(who, true, false); err != nil {
-				return nil, nil, false, err
-			}
-			g = f.name(g)
+		g, err := f.ofName(who)
+		if err != nil {
+			return nil, nil, false, err
 		}
 		if g.box.crowded() {
 			return nil, nil, false, &api.Error{Msg: tooMany}
@@ -102,20 +96,26 @@ func (f *Front) place(who who, b *body) (g *guest, s *stream, own bool, refused 
 	return g, s, true, nil
 }
 
-// name makes g the connection of all who say the same of themselves, unless there
-// is one already, which it returns.
-func (f *Front) name(g *guest) *guest {
+// ofName is the one connection of all who say the same of themselves.
+func (f *Front) ofName(who who) (*guest, *api.Error) {
+	f.naming.Lock()
+	defer f.naming.Unlock()
 	f.mu.Lock()
-	other := f.named[g.who]
-	if other == nil {
-		f.named[g.who] = g
+	g := f.named[who]
+	f.mu.Unlock()
+	if g != nil {
+		return g, nil
+	}
+	g, err := f.welcome(who, true, false)
+	if err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	if _, open := f.guests[g]; open {
+		f.named[who] = g
 	}
 	f.mu.Unlock()
-	if other != nil {
-		g.end()
-		return other
-	}
-	return g
+	return g, nil
 }
 
 func (f *Front) isNamed(g *guest) bool {
