@@ -58,7 +58,7 @@ buildGoModule (finalAttrs: {
   nativeCheckInputs = [ gitMinimal ];
   checkPhase = ''
     runHook preCheck
-    # A browser would not be this machine's to start.
+    # No browser is looked for: one of the machine's would not be of this build.
     export MCPX_PAGE=0 HOME=$TMPDIR GOFLAGS=''${GOFLAGS//-trimpath/}
     go test -json ./... | go run ./checks/count
     runHook postCheck

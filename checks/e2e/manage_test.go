@@ -24,6 +24,7 @@ func managing(r *rig.Rig, daemon string) string {
 func TestManagementTools(t *testing.T) {
 	r := rig.New(t, mcpx, `{}`)
 	main, linked := r.Checkouts()
+	r.Write(filepath.Join(main, "sub", "deep", "file"), "")
 	file := filepath.Join(r.Home, ".config/mcpx/config.json")
 	r.Write(file, managing(r, ""))
 	h := r.Connect(main, "--session", "a")
@@ -62,6 +63,11 @@ func TestManagementTools(t *testing.T) {
 	}
 	if tools := list(); !strings.Contains(tools, `"destructiveHint":true`) {
 		t.Errorf("what moves a session is not marked: %s", tools)
+	}
+	r.Write(file, managing(r, `"managementTools": ["status", "roots"], "approve": "never"`))
+	r.Mcpx("reload")
+	if text, failed := set(filepath.Join(main, "sub", "deep")); !failed || !strings.Contains(text, "lets nobody change that") {
+		t.Errorf("it moved where nobody may: %s", text)
 	}
 	for _, s := range r.Status().Sessions {
 		if want := map[string]string{"a": filepath.Join(main, "sub"), "b": linked}[s.ID]; s.Cwd.Path != want {

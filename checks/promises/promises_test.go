@@ -69,7 +69,7 @@ var rules = []promise{
 	{"Add a rule from the known directories", "page.TestRulesAreEditedOnThePage"},
 	{"A rejected payload shows the reason on the page", "page.TestRulesAreEditedOnThePage"},
 	{"Saving re-scopes running sessions immediately", "page.TestRulesAreEditedOnThePage"},
-	{"A frozen session names what the current rules would give", "e2e.TestAnEditOfTheRulesReachesTheSessionsItConcerns"},
+	{"A frozen session names what the current rules would give", "session.TestASessionMayKeepTheRulesItBeganWith"},
 	{"Saving writes the document atomically", "source.TestTheDocumentIsReplacedAsAWhole"},
 	{"A rejected payload shows the reason verbatim and leaves the file untouched", "visibility.TestEditRefuses/a document with an error"},
 	// The badge

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"slices"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/dezren39/mcpx/pkg/config"
 	"github.com/dezren39/mcpx/pkg/page"
 	"github.com/dezren39/mcpx/pkg/proc"
+	"github.com/dezren39/mcpx/pkg/scope"
 )
 
 // callerDepth bounds how far up a caller's ancestors are looked for a host.
@@ -47,6 +49,23 @@ func approveVisitor(policy config.Approve, v page.Visitor, typed string) *api.Er
 		}
 	}
 	return approve(policy, nil, nil, typed)
+}
+
+// manages decides whether a caller is a server of the session's own, in a daemon
+// whose user lets a model choose among the roots that its session has (threat T8).
+// Where nobody may, a model may not. Pure.
+func manages(d config.Daemon, caller []proc.Info, session string, instances []api.InstanceStatus) bool {
+	if d.Approve == config.ApproveNever || !slices.Contains(d.ManagementTools, config.ManageRoots) {
+		return false
+	}
+	key := scope.Session.Key(scope.CallContext{Session: session})
+	return slices.ContainsFunc(instances, func(in api.InstanceStatus) bool {
+		return in.PID != 0 && in.Key == key && slices.ContainsFunc(caller, func(p proc.Info) bool { return p.PID == in.PID })
+	})
+}
+
+func (d *Daemon) managed(r *http.Request, session string) bool {
+	return manages(d.loader.View("").Daemon, d.callers(r), session, d.servers.Snapshot())
 }
 
 // hosts are the host programs of the open sessions, and the daemon: what it

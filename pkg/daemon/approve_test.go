@@ -4,7 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dezren39/mcpx/pkg/api"
 	"github.com/dezren39/mcpx/pkg/config"
+	"github.com/dezren39/mcpx/pkg/page"
 	"github.com/dezren39/mcpx/pkg/proc"
 )
 
@@ -37,5 +39,44 @@ func TestApprove(t *testing.T) { // design D11
 				t.Errorf("approve: got %q (hint %q), want one with %q and a hint", err.Msg, err.Hint, tt.want)
 			}
 		})
+	}
+}
+
+func TestManages(t *testing.T) { // threat T8
+	both := []config.ManagementTool{config.ManageStatus, config.ManageRoots}
+	instances := []api.InstanceStatus{{PID: 7, Key: "session:a"}, {PID: 8, Key: "session:b"}, {PID: 9, Key: "global"}, {Key: "session:c"}}
+	below := func(pid int) []proc.Info { return []proc.Info{{ID: proc.ID{PID: 99}}, {ID: proc.ID{PID: pid}}} }
+	for _, tt := range []struct {
+		name   string
+		daemon config.Daemon
+		caller []proc.Info
+		want   bool
+	}{
+		{"a server of the session's own may", config.Daemon{ManagementTools: both}, below(7), true},
+		{"that of another may not", config.Daemon{ManagementTools: both}, below(8), false},
+		{"one that all share may not", config.Daemon{ManagementTools: both}, below(9), false},
+		{"a remote has no process", config.Daemon{ManagementTools: both}, below(0), false},
+		{"not by default", config.Daemon{}, below(7), false},
+		{"nor with what only reads", config.Daemon{ManagementTools: both[:1]}, below(7), false},
+		{"not where nobody may", config.Daemon{ManagementTools: both, Approve: config.ApproveNever}, below(7), false},
+	} {
+		if got := manages(tt.daemon, tt.caller, "a", instances); got != tt.want {
+			t.Errorf("%s: got %v", tt.name, got)
+		}
+	}
+}
+
+func TestApproveVisitor(t *testing.T) { // threats T8, T32
+	for _, tt := range []struct {
+		policy config.Approve
+		person bool
+		want   bool // it may
+	}{
+		{config.ApprovePerson, true, true}, {config.ApprovePerson, false, false},
+		{config.ApproveAny, false, true}, {config.ApproveNever, true, false},
+	} {
+		if err := approveVisitor(tt.policy, page.Visitor{Person: tt.person}, "mcpx x"); (err == nil) != tt.want {
+			t.Errorf("%s, a person: %v: %v", tt.policy, tt.person, err)
+		}
 	}
 }

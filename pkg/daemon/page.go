@@ -3,6 +3,7 @@ package daemon
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -53,15 +54,16 @@ func (p *pages) link(d *Daemon, v page.Visitor) (api.Link, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.quit {
-		return api.Link{}, fmt.Errorf("the daemon is stopping")
+		return api.Link{}, errors.New("the daemon is stopping")
 	}
-	if p.open == nil {
+	if p.open == nil || p.open.Over() {
 		l, err := net.Listen("tcp", "127.0.0.1:0") // no port that another could hold while the daemon is down
 		if err != nil {
 			return api.Link{}, err
 		}
-		p.open = page.New(page.Options{Listener: l, API: d.pageRoutes(), Dir: d.runtime.Path(), Log: d.o.Log})
-		d.wg.Go(func() { p.serve(d, p.open) })
+		served := page.New(page.Options{Listener: l, API: d.pageRoutes(), Dir: d.runtime.Path(), Log: d.o.Log})
+		p.open = served
+		d.wg.Go(func() { p.serve(d, served) })
 	}
 	return p.open.Link(v)
 }
@@ -73,7 +75,11 @@ func (p *pages) serve(d *Daemon, served *page.Page) {
 		p.open = nil
 	}
 	p.mu.Unlock()
-	d.o.Log.Info("closed page", "err", err)
+	if err != nil {
+		d.o.Log.Error("lost page", "err", err)
+		return
+	}
+	d.o.Log.Info("closed page")
 }
 
 // watched reports whether somebody looks at the page.

@@ -9,8 +9,6 @@ import (
 
 	"github.com/dezren39/mcpx/pkg/api"
 	"github.com/dezren39/mcpx/pkg/canon"
-	"github.com/dezren39/mcpx/pkg/config"
-	"github.com/dezren39/mcpx/pkg/proc"
 	"github.com/dezren39/mcpx/pkg/roots"
 	"github.com/dezren39/mcpx/pkg/scope"
 	"github.com/dezren39/mcpx/pkg/session"
@@ -199,22 +197,6 @@ func onlyLess(now []roots.Root, next []string) bool {
 	have := standing(now)
 	return len(next) > 0 && len(have) > 0 && next[0] == have[0] &&
 		!slices.ContainsFunc(next, func(dir string) bool { return !slices.Contains(have, dir) })
-}
-
-// managed reports whether the caller is a server of the session's own, in a daemon
-// whose user lets a model choose among its roots (threat T8).
-func (d *Daemon) managed(r *http.Request, session string) bool {
-	if !slices.Contains(d.loader.View("").Daemon.ManagementTools, config.ManageRoots) {
-		return false
-	}
-	callers := d.callers(r)
-	for _, in := range d.servers.Snapshot() {
-		if in.PID != 0 && in.Key == scope.Session.Key(scope.CallContext{Session: session}) &&
-			slices.ContainsFunc(callers, func(p proc.Info) bool { return p.PID == in.PID }) {
-			return true
-		}
-	}
-	return false
 }
 
 // inside reports whether next goes nowhere that the session does not reach now.

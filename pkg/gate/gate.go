@@ -103,12 +103,12 @@ func isJSON(contentType []string) bool {
 }
 
 func (p Policy) opens(authorization []string) bool {
-	digest, ok := Digest(authorization)
+	digest, ok := digestOf(authorization)
 	return p.Opens(digest) && ok
 }
 
-// Digest is of the token in an Authorization header.
-func Digest(authorization []string) (digest [sha256.Size]byte, ok bool) {
+// digestOf is of the token in an Authorization header.
+func digestOf(authorization []string) (digest [sha256.Size]byte, ok bool) {
 	if len(authorization) != 1 {
 		return digest, false
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/dezren39/mcpx/pkg/api"
 	"github.com/dezren39/mcpx/pkg/config"
 	"github.com/dezren39/mcpx/pkg/proc"
+	"github.com/dezren39/mcpx/pkg/scope"
 )
 
 // Status is the answer of the tool mcpx_status.
@@ -102,7 +103,7 @@ func own(s *api.Status) *api.SessionStatus {
 			continue
 		}
 		for i := range s.Sessions {
-			if in.Key == "session:"+s.Sessions[i].ID {
+			if in.Key == scope.Session.Key(scope.CallContext{Session: s.Sessions[i].ID}) {
 				return &s.Sessions[i]
 			}
 		}

@@ -8,11 +8,13 @@ package page
 import (
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -20,7 +22,7 @@ import (
 	"github.com/dezren39/mcpx/pkg/gate"
 )
 
-// Files are what a browser loads; nothing comes from anywhere else.
+// files are what a browser loads; nothing comes from anywhere else.
 //
 //go:embed static
 var files embed.FS
@@ -65,7 +67,7 @@ type Page struct {
 	left  map[string]bool // files that lead here
 }
 
-// Gates of the parts of the port.
+// What the parts of the port let in.
 var (
 	shellGate = gate.Policy{Methods: []string{http.MethodGet}, Door: true}
 	codeGate  = gate.Policy{Methods: []string{http.MethodPost}}
@@ -100,7 +102,7 @@ func (p *Page) Serve() error {
 	<-ended
 	p.quiet.Stop()
 	p.clear()
-	if err == http.ErrServerClosed {
+	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
 	return err
@@ -109,12 +111,15 @@ func (p *Page) Serve() error {
 // Close ends the page. Serve returns soon after.
 func (p *Page) Close() { p.cancel() }
 
+// Over reports whether the page has ended, or is about to.
+func (p *Page) Over() bool { return p.ctx.Err() != nil }
+
 // Watched reports whether a request is under way, as one always is while a page is
-// open.
+// open, or somebody is about to come.
 func (p *Page) Watched() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.busy > 0
+	return p.busy > 0 || len(p.left) > 0
 }
 
 // ServeHTTP lets a request through the gate of the part that it is for.
@@ -125,15 +130,15 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch path := r.URL.Path; {
 	case path == "/token":
 		p.exchange(w, r)
-	case len(path) > 4 && path[:4] == "/v1/":
+	case strings.HasPrefix(path, "/v1/"):
 		p.ask(w, r)
 	default:
 		p.show(w, r)
 	}
 }
 
-// policy is what the page may load and do (threat T27).
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
+// mayLoad is what the page may load and do (threat T27).
+const mayLoad = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
 	"frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
 // show serves what says nothing: the page as it is for everybody.
@@ -143,7 +148,7 @@ func (p *Page) show(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h := w.Header()
-	h.Set("Content-Security-Policy", policy)
+	h.Set("Content-Security-Policy", mayLoad)
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")

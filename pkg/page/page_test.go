@@ -157,13 +157,19 @@ func TestThePageEndsWhenNobodyLooks(t *testing.T) {
 		if _, err := p.Link(Visitor{}); err != nil {
 			t.Fatal(err)
 		}
+		if !p.Watched() {
+			t.Error("nobody is to come")
+		}
 		time.Sleep(Linger - time.Second)
 		synctest.Wait()
-		if len(ended) > 0 {
+		if p.Watched() {
+			t.Error("who did not come in a minute is still to come")
+		}
+		if len(ended) > 0 || p.Over() {
 			t.Fatal("it ended although somebody was to come")
 		}
 		time.Sleep(2 * time.Second)
-		if err := <-ended; err != nil {
+		if err := <-ended; err != nil || !p.Over() {
 			t.Error(err)
 		}
 	})

@@ -38,7 +38,7 @@ func (e *crowded) Hint() string {
 	return fmt.Sprintf(`send fewer calls at once, or let them wait for longer: raise "startTimeout" in the "mcpx" block of %q`, e.server)
 }
 
-// full reports whether the server has as many calls as it may. A call whose
+// full reports whether the next call has to wait for others. A call whose
 // answer is on its way to the host is none of those: the host may send the next
 // one before the last is cleared away.
 func (l *lane) full() bool {
@@ -47,7 +47,8 @@ func (l *lane) full() bool {
 	}
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
-	return l.inFlight() >= maxInFlight || l.crowds()
+	full, crowds := l.held()
+	return full || crowds
 }
 
 // inFlight needs c.mu.
@@ -60,9 +61,11 @@ func (l *lane) inFlight() (n int) {
 	return n
 }
 
-// crowds reports whether the next call would wait a moment, since others call
-// too. Needs c.mu.
-func (l *lane) crowds() bool { return l.current != nil && l.current.Crowds() }
+// held reports what the next call would wait for: until another ends, or, since
+// others call too, at most a moment. Needs c.mu.
+func (l *lane) held() (full, crowds bool) {
+	return l.inFlight() >= maxInFlight, l.current != nil && l.current.Crowds()
+}
 
 // awaitRoom holds a request back until the server has fewer calls than it may,
 // at most for startTimeout: then it returns what the host is told.
@@ -70,7 +73,7 @@ func (l *lane) awaitRoom(it *item) error {
 	c := l.c
 	for l.full() {
 		c.mu.Lock()
-		full, crowds := l.inFlight() >= maxInFlight, l.crowds()
+		full, crowds := l.held()
 		if !full && !crowds {
 			c.mu.Unlock()
 			return nil
