@@ -22,27 +22,13 @@ import (
 var mcpx, echo, fakemcp string
 
 func TestMain(m *testing.M) {
-	os.Exit(run(m))
-}
-
-func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "bench")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
 	if err := os.Setenv("CGO_ENABLED", "0"); err != nil { // as it is shipped
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+		panic(err)
 	}
-	bins, err := rig.Build(dir, "github.com/dezren39/mcpx/cmd/mcpx", "github.com/dezren39/mcpx/checks/bench/echo", "github.com/dezren39/mcpx/checks/fakemcp")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	mcpx, echo, fakemcp = bins[0], bins[1], bins[2]
-	return m.Run()
+	os.Exit(rig.Main(m, func(_ string, bins []string) error {
+		mcpx, echo, fakemcp = bins[0], bins[1], bins[2]
+		return nil
+	}, "github.com/dezren39/mcpx/cmd/mcpx", "github.com/dezren39/mcpx/checks/bench/echo", "github.com/dezren39/mcpx/checks/fakemcp"))
 }
 
 // newRig is a machine with the servers sdk and raw, which speak to mcpx as they

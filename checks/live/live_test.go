@@ -20,21 +20,10 @@ const module = "example.com/fixture"
 var mcpx string
 
 func TestMain(m *testing.M) {
-	os.Exit(func() int {
-		dir, err := os.MkdirTemp("", "live")
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		defer os.RemoveAll(dir)
-		bins, err := rig.Build(dir, "github.com/dezren39/mcpx/cmd/mcpx")
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
+	os.Exit(rig.Main(m, func(_ string, bins []string) error {
 		mcpx = bins[0]
-		return m.Run()
-	}())
+		return nil
+	}, "github.com/dezren39/mcpx/cmd/mcpx"))
 }
 
 // fixture is a repository with a linked worktree beside it, a worktree nested

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -24,29 +23,20 @@ var (
 	noBrowser     string // why there is none
 )
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "page")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	bins, err := rig.Build(dir, "github.com/dezren39/mcpx/cmd/mcpx", "github.com/dezren39/mcpx/checks/fakemcp")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	mcpx, fakemcp = bins[0], bins[1]
-	end := openBrowser(filepath.Join(dir, "profile"))
-	defer end()
-	return m.Run()
+func TestMain(m *testing.M) {
+	end := func() {}
+	code := rig.Main(m, func(_ string, bins []string) error {
+		mcpx, fakemcp = bins[0], bins[1]
+		end = openBrowser()
+		return nil
+	}, "github.com/dezren39/mcpx/cmd/mcpx", "github.com/dezren39/mcpx/checks/fakemcp")
+	end()
+	os.Exit(code)
 }
 
 // openBrowser starts the Chromium that is there, unless MCPX_PAGE=0. With MCPX_PAGE=1
 // it must be there.
-func openBrowser(profile string) (end func()) {
+func openBrowser() (end func()) {
 	if os.Getenv("MCPX_PAGE") == "0" {
 		noBrowser = "MCPX_PAGE=0; .ci/run runs this"
 		return func() {}
@@ -61,7 +51,7 @@ func openBrowser(profile string) (end func()) {
 		noBrowser = "no Chromium on PATH; .ci/run installs one"
 		return func() {}
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.UserDataDir(profile),
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path),
 		chromedp.NoSandbox, // it runs as root where tests do, and sees this page alone
 		chromedp.Flag("disable-dev-shm-usage", true))
 	allocated, endAll := chromedp.NewExecAllocator(context.Background(), options...)

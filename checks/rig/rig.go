@@ -5,6 +5,7 @@ package rig
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,7 +24,7 @@ type Rig struct {
 }
 
 // Build builds the programs at the given package paths into dir and returns
-// where they are, in order. It is for TestMain.
+// where they are, in order.
 func Build(dir string, pkgs ...string) ([]string, error) {
 	bins := make([]string, len(pkgs))
 	for i, pkg := range pkgs {
@@ -39,6 +40,28 @@ func Build(dir string, pkgs ...string) ([]string, error) {
 		}
 	}
 	return bins, nil
+}
+
+// Main builds programs, hands them over in a directory that lives as long as the
+// tests do, and runs those. It is for TestMain and returns the exit code.
+func Main(m *testing.M, built func(dir string, bins []string) error, pkgs ...string) int {
+	fail := func(err error) int {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	dir, err := os.MkdirTemp("", "built")
+	if err != nil {
+		return fail(err)
+	}
+	defer os.RemoveAll(dir)
+	bins, err := Build(dir, pkgs...)
+	if err != nil {
+		return fail(err)
+	}
+	if err := built(dir, bins); err != nil {
+		return fail(err)
+	}
+	return m.Run()
 }
 
 // New makes a machine with this user config and no daemon yet. It stops the

@@ -32,18 +32,10 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "servers")
-	if err != nil {
-		panic(err)
-	}
-	bins, err := rig.Build(dir, "github.com/dezren39/mcpx/cmd/mcpx")
-	if err != nil {
-		panic(err)
-	}
-	mcpx = bins[0]
-	code := m.Run()
-	_ = os.RemoveAll(dir)
-	os.Exit(code)
+	os.Exit(rig.Main(m, func(_ string, bins []string) error {
+		mcpx = bins[0]
+		return nil
+	}, "github.com/dezren39/mcpx/cmd/mcpx"))
 }
 
 // config is a machine that has all the servers; extra is more of them.

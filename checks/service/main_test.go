@@ -29,27 +29,11 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "activate" {
 		os.Exit(activate(os.Args[2:]))
 	}
-	os.Exit(run(m))
-}
-
-func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "service")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	bins, err := rig.Build(dir, "github.com/dezren39/mcpx/cmd/mcpx", "github.com/dezren39/mcpx/checks/fakemcp")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	mcpx, fakemcp = bins[0], bins[1]
-	if newer, err = buildNewer(dir); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return m.Run()
+	os.Exit(rig.Main(m, func(dir string, bins []string) (err error) {
+		mcpx, fakemcp = bins[0], bins[1]
+		newer, err = buildNewer(dir)
+		return err
+	}, "github.com/dezren39/mcpx/cmd/mcpx", "github.com/dezren39/mcpx/checks/fakemcp"))
 }
 
 // buildNewer builds mcpx as it will be once its API number has changed.
