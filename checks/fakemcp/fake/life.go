@@ -27,7 +27,7 @@ func (s *server) run(args []string) int {
 	}
 	s.fallAtStart()
 	s.lock()
-	go s.obey()
+	s.obey()
 	if s.child || s.childSetsid {
 		s.startChild()
 	}
@@ -93,16 +93,19 @@ func (s *server) lock() {
 	s.locked = f
 }
 
-// obey ends the process on a signal, unless told not to.
+// obey has a signal end the process, unless told not to, from its return on: who
+// has an answer knows that signals are obeyed, or ignored.
 func (s *server) obey() {
 	ch := make(chan os.Signal, 4)
 	signal.Notify(ch, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
-	for sig := range ch {
-		s.note("signal", sig.String())
-		if !s.ignoreTerm {
-			s.exit(0, "signal "+sig.String())
+	go func() {
+		for sig := range ch {
+			s.note("signal", sig.String())
+			if !s.ignoreTerm {
+				s.exit(0, "signal "+sig.String())
+			}
 		}
-	}
+	}()
 }
 
 // startChild leaves a process that holds our pipes open when we are gone.
