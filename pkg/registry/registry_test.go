@@ -42,7 +42,7 @@ func newRig(t *testing.T, dir string, edit func(*Options)) *rig {
 	t.Helper()
 	r := &rig{log: newRecorder(), changed: make(chan []string, 100)}
 	o := Options{
-		Home: t.TempDir(), Limits: pool.NewLimits(64, 4), Version: "test", Marker: "test.1",
+		Home: t.TempDir(), Limits: pool.NewLimits(64, 4), Version: "test", Marker: fmt.Sprintf("test%d.1", os.Getpid()),
 		Changed: func(_ config.Definition, kinds []string) { r.changed <- kinds },
 		Log:     slog.New(r.log),
 	}

@@ -82,6 +82,7 @@ func (s *server) startCall(m message) {
 	s.mu.Unlock()
 	if s.dieOnCall || s.dieAfter > 0 && n >= s.dieAfter {
 		if s.halfLine {
+			s.outMu.Lock() // for good: no other answer may end the line
 			_, _ = io.WriteString(s.out, `{"jsonrpc":"2.0","id":`+string(m.ID)+`,"result":{"content":[{"ty`)
 		}
 		s.exit(9, "die on call")
